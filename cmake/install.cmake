@@ -1,0 +1,29 @@
+# What `cmake --install` puts where: headers, both libraries, the program, outcore.pc and the
+# CMake package. tests/install builds C and C++ programs against the result.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/outcore" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    FILES_MATCHING PATTERN "*.h")
+install(TARGETS outcore outcore_static EXPORT outcoreTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET outcore_cli)
+    install(TARGETS outcore_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/outcore")
+install(EXPORT outcoreTargets NAMESPACE outcore:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/outcoreConfig.cmake.in
+    "${PROJECT_BINARY_DIR}/outcoreConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/outcoreConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/outcoreConfig.cmake"
+    "${PROJECT_BINARY_DIR}/outcoreConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# Folders may be given absolute by packagers; ${prefix} is used when they are not.
+foreach(kind LIBDIR INCLUDEDIR)
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${kind}}")
+        set(OUTCORE_PC_${kind} "${CMAKE_INSTALL_${kind}}")
+    else()
+        set(OUTCORE_PC_${kind} "\${prefix}/${CMAKE_INSTALL_${kind}}")
+    endif()
+endforeach()
+configure_file(cmake/outcore.pc.in "${PROJECT_BINARY_DIR}/outcore.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/outcore.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
