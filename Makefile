@@ -2,7 +2,7 @@
 # them. Everything that is made goes under build/.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release dev clang deps venv demo test tsan-test tiny-test install-test lint lint-tidy format \
+.PHONY: release dev clang deps venv demo test tsan-test tiny-test install-test lint format \
         bench coverage fuzz install clean help
 
 # Compile jobs. Two by default: some files take a GiB each under sanitizers.
@@ -53,7 +53,7 @@ tiny-test: ## the unit tests with tiny limits, under sanitizers
 install-test: release ## build C and C++ programs against an installed copy
 	@tests/install/run.sh build/release
 
-lint: ## format, layers, style, exported symbols, clang-tidy
+lint: ## format, layers, style, clang-tidy
 	@tools/lint.sh
 
 format: ## apply .clang-format to all C files
@@ -63,6 +63,7 @@ bench: release ## run every program in build/release/bench; prints what each mea
 	@tools/bench.sh build/release/bench
 
 coverage: ## line coverage of the unit tests in build/coverage/report.txt
+	@tools/install_deps.sh gcovr
 	$(call build_preset,coverage)
 	@$(PYTHON) tools/run_tests.py --ctest build/coverage
 	@gcovr --root . --object-directory build/coverage --exclude '.*_test\.c' --exclude 'tests/.*' \

@@ -17,7 +17,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/outcoreConfigVersion.cma
 install(FILES "${PROJECT_BINARY_DIR}/outcoreConfig.cmake"
     "${PROJECT_BINARY_DIR}/outcoreConfigVersion.cmake" DESTINATION "${package_dir}")
 
-# Folders may be given absolute by packagers; ${prefix} is used when they are not.
+# outcore.pc finds its prefix from where it lies, so an installed tree can be moved. A packager who
+# gives absolute folders gets those.
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 foreach(kind LIBDIR INCLUDEDIR)
     if(IS_ABSOLUTE "${CMAKE_INSTALL_${kind}}")
         set(OUTCORE_PC_${kind} "${CMAKE_INSTALL_${kind}}")
@@ -25,5 +27,12 @@ foreach(kind LIBDIR INCLUDEDIR)
         set(OUTCORE_PC_${kind} "\${prefix}/${CMAKE_INSTALL_${kind}}")
     endif()
 endforeach()
+if(IS_ABSOLUTE "${pc_dir}")
+    set(OUTCORE_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+    file(RELATIVE_PATH up "/prefix/${pc_dir}" "/prefix")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(OUTCORE_PC_PREFIX "\${pcfiledir}/${up}")
+endif()
 configure_file(cmake/outcore.pc.in "${PROJECT_BINARY_DIR}/outcore.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/outcore.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/outcore.pc" DESTINATION "${pc_dir}")
