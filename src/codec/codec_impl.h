@@ -1,0 +1,32 @@
+/* What a codec is made of; for codec*.c only. */
+#ifndef OUTCORE_CODEC_CODEC_IMPL_H
+#define OUTCORE_CODEC_CODEC_IMPL_H
+
+#include "codec/codec.h"
+
+/* One per library. `codec` is the oci_codec that create() made. */
+typedef struct oci_codec_ops {
+    oc_status (*create)(int level, oci_codec **out, oc_error *err);
+    void (*destroy)(oci_codec *codec);
+    int64_t (*bound)(int64_t size);
+    int64_t (*content_max)(const void *src, int64_t size);
+    oc_status (*compress)(oci_codec *codec, const void *src, int64_t size, void *dst,
+                          int64_t capacity, int64_t *written, oc_error *err);
+    oc_status (*decompress)(oci_codec *codec, const void *src, int64_t size, void *dst,
+                            int64_t dst_size, oc_error *err);
+    oc_status (*stream_begin)(oci_codec *codec, oc_error *err);
+    oc_status (*stream_step)(oci_codec *codec, const void *src, int64_t *src_size, void *dst,
+                             int64_t *dst_size, bool *end, oc_error *err);
+} oci_codec_ops;
+
+/* The first member of every codec. */
+struct oci_codec {
+    const oci_codec_ops *ops;
+    oci_codec_id id;
+};
+
+extern const oci_codec_ops oci_codec_none_ops;
+extern const oci_codec_ops oci_codec_lz4_ops;
+extern const oci_codec_ops oci_codec_zstd_ops;
+
+#endif /* OUTCORE_CODEC_CODEC_IMPL_H */
