@@ -77,6 +77,8 @@ def test_check_style_reports(tmp_path, files, expected):
 
 def test_check_style_reads_neither_comments_nor_strings(tmp_path):
     write_tree(tmp_path, {"src/ops/a.c": '/* malloc(1) */\nconst char *t = "exit(1)"; // gets()\n',
+                          "src/ops/s.c": "/* Structs come from malloc. */\nvoid *g(void) { return "
+                                         "malloc(1); }\n",
                           "src/base/b.c": "void *f(void) { return malloc(1); }\n"})
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     done = subprocess.run([sys.executable, ROOT / "tools/check_style.py", tmp_path],
