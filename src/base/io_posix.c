@@ -1,0 +1,395 @@
+/* The file vtable over POSIX descriptors.
+ *
+ * Every call finishes its work or fails: interrupted calls are repeated, short transfers
+ * continued, and a descriptor in non-blocking mode (a stdin shared with another program) is
+ * waited for. All descriptors are close-on-exec.
+ *
+ * Scratch files have no name: O_TMPFILE where the file system has it, otherwise a random name
+ * that is created exclusively and removed before anything is written. A crash leaves nothing
+ * behind; only the fallback has a window of one system call.
+ *
+ * Memory: one small struct and the name per open file, from malloc; bounded by the number of
+ * open files and outside the memory budget. */
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+/* One transfer asks for at most this: Linux cuts at slightly under 2 GiB anyway. */
+#define TRANSFER_BYTES_MAX ((int64_t)1 << 30)
+
+#define ERRNO_TEXT_BYTES 128
+
+/* ---- errors  */
+
+static oc_status status_of_errno(int errnum)
+{
+    return errnum == ENOSPC || errnum == EDQUOT ? OC_ENOSPC : OC_EIO;
+}
+
+/* "could not <what> file "<name>": <reason>". */
+static oc_status fail_on(oc_error *err, int errnum, const char *what, const char *name)
+{
+    char buffer[ERRNO_TEXT_BYTES];
+    OC_FAIL_ERRNO(err, status_of_errno(errnum), errnum, "could not %s file \"%s\": %s", what, name,
+                  oci_strerror(errnum, buffer, sizeof buffer));
+}
+
+/* True when the call that failed with `errnum` should be made again. */
+static bool should_retry(int fd, int errnum, short events)
+{
+    if (errnum == EINTR) {
+        return true;
+    }
+    if (errnum == EAGAIN) {
+        struct pollfd wait = {.fd = fd, .events = events};
+        return poll(&wait, 1, -1) >= 0 || errno == EINTR;
+    }
+    return false;
+}
+
+static size_t transfer_bytes(int64_t size)
+{
+    return (size_t)(size < TRANSFER_BYTES_MAX ? size : TRANSFER_BYTES_MAX);
+}
+
+/* ---- transfers  */
+
+static oc_status posix_pread(oci_file *f, void *buf, int64_t size, int64_t offset, int64_t *n_read,
+                             oc_error *err)
+{
+    int64_t total = 0;
+    while (total < size) {
+        ssize_t n = pread(f->fd, (char *)buf + total, transfer_bytes(size - total),
+                          (off_t)(offset + total));
+        if (n == 0) {
+            break;
+        }
+        if (n > 0) {
+            total += n;
+        } else if (!should_retry(f->fd, errno, POLLIN)) {
+            return fail_on(err, errno, "read", f->name);
+        }
+    }
+    *n_read = total;
+    return OC_OK;
+}
+
+static oc_status posix_pwrite(oci_file *f, const void *buf, int64_t size, int64_t offset,
+                              oc_error *err)
+{
+    int64_t total = 0;
+    while (total < size) {
+        ssize_t n = pwrite(f->fd, (const char *)buf + total, transfer_bytes(size - total),
+                           (off_t)(offset + total));
+        if (n > 0) {
+            total += n;
+        } else if (n == 0) {
+            return fail_on(err, EIO, "write to", f->name); /* no progress and no reason given */
+        } else if (!should_retry(f->fd, errno, POLLOUT)) {
+            return fail_on(err, errno, "write to", f->name);
+        }
+    }
+    return OC_OK;
+}
+
+static oc_status posix_read(oci_file *f, void *buf, int64_t size, int64_t *n_read, oc_error *err)
+{
+    for (;;) {
+        ssize_t n = read(f->fd, buf, transfer_bytes(size));
+        if (n >= 0) {
+            *n_read = n;
+            return OC_OK;
+        }
+        if (!should_retry(f->fd, errno, POLLIN)) {
+            return fail_on(err, errno, "read", f->name);
+        }
+    }
+}
+
+static oc_status posix_write(oci_file *f, const void *buf, int64_t size, oc_error *err)
+{
+    int64_t total = 0;
+    while (total < size) {
+        ssize_t n = write(f->fd, (const char *)buf + total, transfer_bytes(size - total));
+        if (n > 0) {
+            total += n;
+        } else if (n == 0) {
+            return fail_on(err, EIO, "write to", f->name);
+        } else if (!should_retry(f->fd, errno, POLLOUT)) {
+            return fail_on(err, errno, "write to", f->name);
+        }
+    }
+    return OC_OK;
+}
+
+static oc_status posix_size(oci_file *f, int64_t *out, oc_error *err)
+{
+    struct stat info;
+    if (fstat(f->fd, &info) != 0) {
+        return fail_on(err, errno, "find the size of", f->name);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        OC_FAIL_ERRNO(err, OC_EIO, ESPIPE,
+                      "could not find the size of file \"%s\": it is not a regular file", f->name);
+    }
+    *out = info.st_size;
+    return OC_OK;
+}
+
+/* A file system without holes just keeps the space: nothing depends on it. */
+static void posix_discard(oci_file *f, int64_t offset, int64_t size)
+{
+    int ignored =
+        fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+    (void)ignored;
+}
+
+static oc_status posix_close(oci_file *f, oc_error *err)
+{
+    oc_status status = OC_OK;
+    /* Linux has closed the descriptor even when it reports EINTR, so that a retry could hit
+     * somebody else's file. */
+    if (f->owns_fd && close(f->fd) != 0 && errno != EINTR) {
+        status = fail_on(err, errno, "close", f->name);
+    }
+    free(f->name);
+    free(f);
+    return status;
+}
+
+static const oci_file_ops posix_ops = {
+    .pread = posix_pread,
+    .pwrite = posix_pwrite,
+    .read = posix_read,
+    .write = posix_write,
+    .size = posix_size,
+    .discard = posix_discard,
+    .close = posix_close,
+};
+
+/* ---- opening  */
+
+/* Makes the struct before any descriptor exists, so that running out of memory leaves nothing to
+ * undo. */
+static oc_status new_file(const char *name, oci_file **out, oc_error *err)
+{
+    oci_file *f = calloc(1, sizeof *f);
+    char *copy = strdup(name);
+    if (f == NULL || copy == NULL) {
+        free(f);
+        free(copy);
+        OC_FAIL(err, OC_ENOMEM, "could not open file \"%s\": out of memory", name);
+    }
+    f->ops = &posix_ops;
+    f->name = copy;
+    f->fd = -1;
+    *out = f;
+    return OC_OK;
+}
+
+static void free_unopened(oci_file *f)
+{
+    free(f->name);
+    free(f);
+}
+
+static int open_retrying(const char *path, int flags, mode_t mode)
+{
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC, mode);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* A name that nobody else has: 64 random bits, or the clock and the process id where getrandom()
+ * has none to give (O_EXCL and the retries below keep that safe). */
+static void scratch_path(const char *folder, char *path, size_t size)
+{
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        random = ((uint64_t)now.tv_sec << 30) ^ (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 40);
+    }
+    snprintf(path, size, "%s/outcore-%016" PRIx64 ".tmp", folder, random);
+}
+
+/* Creates a file with a random name and takes the name away. Returns -1 with errno. */
+static int open_scratch_by_name(const char *folder)
+{
+    size_t size = strlen(folder) + 64;
+    char *path = malloc(size);
+    if (path == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int fd = -1;
+    for (int attempt = 0; fd < 0 && attempt < 16; attempt++) {
+        scratch_path(folder, path, size);
+        fd = open_retrying(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+        if (fd < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    if (fd >= 0 && unlink(path) != 0) {
+        int errnum = errno;
+        close(fd);
+        fd = -1;
+        errno = errnum;
+    }
+    free(path);
+    return fd;
+}
+
+static int open_scratch(const char *folder)
+{
+    int fd = open_retrying(folder, O_TMPFILE | O_RDWR | O_EXCL, 0600);
+    /* EOPNOTSUPP: the file system cannot. EISDIR, EINVAL: kernels and file systems that do not
+     * know the flag. */
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+        fd = open_scratch_by_name(folder);
+    }
+    return fd;
+}
+
+static int open_fd(const char *path, oci_open_mode mode)
+{
+    switch (mode) {
+    case OCI_OPEN_READ: return open_retrying(path, O_RDONLY | O_NOCTTY, 0);
+    case OCI_OPEN_CREATE: return open_retrying(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
+    case OCI_OPEN_CREATE_NEW:
+        return open_retrying(path, O_WRONLY | O_CREAT | O_EXCL | O_NOCTTY, 0600);
+    case OCI_OPEN_SCRATCH: return open_scratch(path);
+    }
+    errno = EINVAL;
+    return -1;
+}
+
+static oc_status fail_open(oc_error *err, int errnum, oci_open_mode mode, const char *path)
+{
+    char buffer[ERRNO_TEXT_BYTES];
+    const char *reason = oci_strerror(errnum, buffer, sizeof buffer);
+    if (mode == OCI_OPEN_SCRATCH) {
+        OC_FAIL_ERRNO(err, status_of_errno(errnum), errnum,
+                      "could not create a scratch file in folder \"%s\": %s", path, reason);
+    }
+    const char *what = mode == OCI_OPEN_READ ? "open" : "create";
+    OC_FAIL_ERRNO(err, status_of_errno(errnum), errnum, "could not %s file \"%s\": %s", what, path,
+                  reason);
+}
+
+/* A directory can be opened for reading, and would then fail at the first read with a less
+ * helpful message. */
+static oc_status inspect(oci_file *f, oc_error *err)
+{
+    struct stat info;
+    if (fstat(f->fd, &info) != 0) {
+        return fail_on(err, errno, "open", f->name);
+    }
+    if (S_ISDIR(info.st_mode)) {
+        OC_FAIL_ERRNO(err, OC_EIO, EISDIR, "could not open file \"%s\": it is a directory",
+                      f->name);
+    }
+    f->seekable = S_ISREG(info.st_mode) && lseek(f->fd, 0, SEEK_CUR) >= 0;
+    return OC_OK;
+}
+
+/* The name of a scratch file says where it is, as the messages about a full disk need that. */
+static oc_status new_file_for(const char *path, oci_open_mode mode, oci_file **out, oc_error *err)
+{
+    if (mode != OCI_OPEN_SCRATCH) {
+        return new_file(path, out, err);
+    }
+    static const char suffix[] = "/(scratch)";
+    size_t size = strlen(path) + sizeof suffix;
+    char *name = malloc(size);
+    if (name == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not create a scratch file in folder \"%s\": out of memory",
+                path);
+    }
+    snprintf(name, size, "%s%s", path, suffix);
+    oc_status status = new_file(name, out, err);
+    free(name);
+    return status;
+}
+
+static oc_status posix_open(const oci_io *io, const char *path, oci_open_mode mode, oci_file **out,
+                            oc_error *err)
+{
+    (void)io;
+    oci_file *f = NULL;
+    OC_TRY(new_file_for(path, mode, &f, err));
+    f->fd = open_fd(path, mode);
+    if (f->fd < 0) {
+        int errnum = errno;
+        free_unopened(f);
+        return fail_open(err, errnum, mode, path);
+    }
+    f->owns_fd = true;
+    oc_status status = inspect(f, err);
+    if (status != OC_OK) {
+        posix_close(f, NULL);
+        return status;
+    }
+    *out = f;
+    return OC_OK;
+}
+
+static oc_status posix_wrap(const oci_io *io, int fd, const char *name, oci_file **out,
+                            oc_error *err)
+{
+    (void)io;
+    oci_file *f = NULL;
+    OC_TRY(new_file(name, &f, err));
+    f->fd = fd;
+    oc_status status = inspect(f, err);
+    if (status != OC_OK) {
+        free_unopened(f);
+        return status;
+    }
+    *out = f;
+    return OC_OK;
+}
+
+static oc_status posix_unlink(const oci_io *io, const char *path, oc_error *err)
+{
+    (void)io;
+    if (unlink(path) != 0) {
+        return fail_on(err, errno, "remove", path);
+    }
+    return OC_OK;
+}
+
+static oc_status posix_rename(const oci_io *io, const char *from, const char *to, oc_error *err)
+{
+    (void)io;
+    if (rename(from, to) != 0) {
+        int errnum = errno;
+        char buffer[ERRNO_TEXT_BYTES];
+        OC_FAIL_ERRNO(err, status_of_errno(errnum), errnum,
+                      "could not rename file \"%s\" to \"%s\": %s", from, to,
+                      oci_strerror(errnum, buffer, sizeof buffer));
+    }
+    return OC_OK;
+}
+
+const oci_io *oci_posix_io(void)
+{
+    static const oci_io io = {
+        .open = posix_open,
+        .wrap = posix_wrap,
+        .unlink = posix_unlink,
+        .rename = posix_rename,
+    };
+    return &io;
+}
