@@ -1,0 +1,104 @@
+/* See signals.h. What is left to explain is waiting: a read of a pipe that nobody writes to, or a
+ * write to one that nobody reads, does not return for a cancel flag. So the handler puts /dev/null
+ * under the descriptor. The signal has interrupted the call, the library makes it again, and now it
+ * ends at once: an empty input, or an output that takes everything. Neither is ever taken for the
+ * real thing, since the context is cancelled before. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+
+/* A second signal counts when it comes this much later. Programs such as timeout(1) send theirs
+ * twice in a row, to the process and to its group, and that must not skip the cleaning up. */
+#define SECOND_SIGNAL_MS 200
+
+static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_WATCHED (sizeof watched_signals / sizeof watched_signals[0])
+
+static _Atomic(oc_context *) watched_context;
+static volatile sig_atomic_t first_signal; /* 0 = none yet */
+static volatile sig_atomic_t may_wait_for_stdin;
+static volatile sig_atomic_t may_wait_for_stdout;
+static struct timespec first_time;
+
+static bool is_second_signal(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long ms = (long long)(now.tv_sec - first_time.tv_sec) * 1000 +
+                   (now.tv_nsec - first_time.tv_nsec) / 1000000;
+    return ms >= SECOND_SIGNAL_MS;
+}
+
+static void end_waiting(int fd, int flags)
+{
+    int nothing = open("/dev/null", flags | O_CLOEXEC);
+    if (nothing >= 0) {
+        dup2(nothing, fd);
+        close(nothing);
+    }
+}
+
+/* Only async-signal-safe calls; both signals are blocked while it runs. */
+static void on_signal(int number)
+{
+    int saved_errno = errno;
+    if (first_signal != 0) {
+        if (is_second_signal()) {
+            signal(number, SIG_DFL);
+            raise(number);
+        }
+        errno = saved_errno;
+        return;
+    }
+    first_signal = number;
+    clock_gettime(CLOCK_MONOTONIC, &first_time);
+    oc_context *context = atomic_load(&watched_context);
+    if (context != NULL) {
+        oc_context_cancel(context);
+    }
+    if (may_wait_for_stdin) {
+        end_waiting(STDIN_FILENO, O_RDONLY);
+    }
+    if (may_wait_for_stdout) {
+        end_waiting(STDOUT_FILENO, O_WRONLY);
+    }
+    errno = saved_errno;
+}
+
+void oci_cli_watch_signals(oc_context *context, bool reads_stdin, bool writes_stdout)
+{
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: see above */
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < N_WATCHED; i++) {
+        sigaddset(&action.sa_mask, watched_signals[i]);
+    }
+    may_wait_for_stdin = reads_stdin;
+    may_wait_for_stdout = writes_stdout;
+    atomic_store(&watched_context, context);
+    for (size_t i = 0; i < N_WATCHED; i++) {
+        struct sigaction before;
+        if (sigaction(watched_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            sigaction(watched_signals[i], &action, NULL);
+        }
+    }
+}
+
+void oci_cli_forget_context(void)
+{
+    atomic_store(&watched_context, NULL);
+}
+
+void oci_cli_raise_again(void)
+{
+    int number = first_signal;
+    if (number != 0) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+}
