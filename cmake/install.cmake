@@ -6,6 +6,9 @@ install(TARGETS outcore outcore_static EXPORT outcoreTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(TARGET outcore_cli)
     install(TARGETS outcore_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(FILES docs/man/outcore.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    install(FILES tools/completions/outcore.bash
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME outcore)
 endif()
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/outcore")

@@ -1,0 +1,71 @@
+# Completion of outcore(1) for bash: commands, options, the values of options that have few, and files.
+
+_outcore_options() { # COMMAND
+    local resources='-m --memory-limit -q --quiet --timer -h --help -V --version'
+    local input='--input-format --delimiter --header --columns --null'
+    local files="$input $resources --select --limit -o --output --format --compression
+        --output-delimiter --output-header --output-null --maxrows -d --disk-limit -T --temp-dir
+        -t --threads --parallel -b --batch-size --spill-compression --progress --stats"
+    case $1 in
+        sort) echo "$files -k --by" ;;
+        convert) echo "$files" ;;
+        inspect) echo "$input $resources" ;;
+        *) echo '-h --help -V --version' ;;
+    esac
+}
+
+# The values of an option; fails when the option takes anything, or none.
+_outcore_values() { # OPTION
+    case $1 in
+        --input-format) echo 'auto csv tsv tbl arrow arrows' ;;
+        --format) echo 'auto table csv tsv json ndjson arrow arrows null' ;;
+        --compression) echo 'none lz4 zstd' ;;
+        --spill-compression) echo 'auto none lz4 zstd' ;;
+        --header) echo 'auto yes no' ;;
+        --output-header) echo 'yes no' ;;
+        --progress) echo 'auto on off' ;;
+        --maxrows) echo 'all' ;;
+        *) return 1 ;;
+    esac
+}
+
+_outcore() {
+    local current=$2 previous=$3 command='' word values
+    COMPREPLY=()
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case $word in
+            sort | convert | inspect | help | version)
+                command=$word
+                break
+                ;;
+        esac
+    done
+
+    # bash takes --format=csv apart at the "=".
+    if [[ $current == = ]]; then
+        current=''
+    elif [[ $previous == = ]]; then
+        previous=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    if values=$(_outcore_values "$previous"); then
+        mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+        return
+    fi
+    case $previous in
+        -T | --temp-dir)
+            compopt -o filenames
+            mapfile -t COMPREPLY < <(compgen -d -- "$current")
+            return
+            ;;
+    esac
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_outcore_options "$command")" -- "$current")
+    elif [[ -z $command || $command == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'sort convert inspect help version' -- "$current")
+    elif [[ $command != version ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+}
+
+complete -F _outcore outcore
