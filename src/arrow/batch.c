@@ -1,0 +1,145 @@
+/* Batches: how long their memory lives, slices, selections.
+ *
+ *      slab (budget)            ArrowArray (somebody else's)
+ *            ^                          ^
+ *            |  adopt                   |  import
+ *       oci_batch  <────── parent ── oci_batch (slice, selection, other names)
+ *
+ * A batch that shares memory keeps the batch that owns it alive: always the owner itself, never
+ * another slice, so that chains do not grow. The structs come from malloc: they are small
+ * beside the rows. The slab is charged to its account until the last reference is gone. */
+#include "arrow/batch.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrow/c_data.h"
+
+oci_batch *oci_batch_retain(oci_batch *batch)
+{
+    int32_t before = atomic_fetch_add_explicit(&batch->references, 1, memory_order_relaxed);
+    assert(before > 0);
+    (void)before;
+    return batch;
+}
+
+void oci_batch_release(oci_batch *batch)
+{
+    if (batch == NULL) {
+        return;
+    }
+    int32_t before = atomic_fetch_sub_explicit(&batch->references, 1, memory_order_acq_rel);
+    assert(before > 0);
+    if (before > 1) {
+        return;
+    }
+    if (batch->slab != NULL) {
+        oci_mem_free(batch->mem, batch->slab, batch->slab_bytes);
+    }
+    if (batch->import != NULL) {
+        batch->import->release(batch->import);
+        free(batch->import);
+    }
+    oci_batch_release(batch->parent);
+    oci_schema_release(batch->schema);
+    free(batch->extra);
+    free(batch->columns);
+    free(batch);
+}
+
+oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_column *columns, oci_mem *mem,
+                          void *slab, int64_t slab_bytes, void *extra, int64_t extra_bytes,
+                          oci_batch **out, oc_error *err)
+{
+    assert(length >= 0);
+    assert(slab == NULL || mem != NULL);
+    *out = NULL;
+    oci_batch *batch = calloc(1, sizeof *batch);
+    if (batch == NULL) {
+        if (slab != NULL) {
+            oci_mem_free(mem, slab, slab_bytes);
+        }
+        free(extra);
+        free(columns);
+        OC_FAIL(err, OC_ENOMEM, "out of memory while making a batch");
+    }
+    batch->schema = oci_schema_retain(schema);
+    batch->length = length;
+    batch->columns = columns;
+    batch->bytes = slab != NULL ? oci_mem_charge_of(slab_bytes) : 0;
+    atomic_init(&batch->references, 1);
+    batch->mem = mem;
+    batch->slab = slab;
+    batch->slab_bytes = slab_bytes;
+    batch->extra = extra;
+    batch->extra_bytes = extra_bytes;
+    *out = batch;
+    return OC_OK;
+}
+
+oc_status oci_batch_share(oci_batch *source, oci_schema *schema, const int32_t *indices,
+                          oci_batch **out, oc_error *err)
+{
+    *out = NULL;
+    /* One more than needed: calloc of nothing may give NULL. */
+    oci_column *columns = calloc((size_t)schema->n_fields + 1, sizeof *columns);
+    if (columns == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "out of memory while making a batch");
+    }
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        int32_t from = indices != NULL ? indices[i] : i;
+        assert(from >= 0 && from < source->schema->n_fields);
+        assert(oci_field_same_type(&schema->fields[i], &source->schema->fields[from]));
+        columns[i] = source->columns[from];
+        columns[i].field = &schema->fields[i];
+    }
+    OC_TRY(oci_batch_adopt(schema, source->length, columns, NULL, NULL, 0, NULL, 0, out, err));
+    (*out)->parent = oci_batch_retain(source->parent != NULL ? source->parent : source);
+    return OC_OK;
+}
+
+oc_status oci_batch_select(oci_batch *batch, oci_schema *schema, const int32_t *indices,
+                           oci_batch **out, oc_error *err)
+{
+    return oci_batch_share(batch, schema, indices, out, err);
+}
+
+oc_status oci_batch_slice(oci_batch *batch, int64_t start, int64_t length, oci_batch **out,
+                          oc_error *err)
+{
+    assert(start >= 0 && length >= 0 && start <= batch->length - length);
+    OC_TRY(oci_batch_share(batch, batch->schema, NULL, out, err));
+    (*out)->length = length;
+    for (int32_t i = 0; i < batch->schema->n_fields && length < batch->length; i++) {
+        oci_column *column = &(*out)->columns[i];
+        column->length = length;
+        if (oci_field_layout(column->field) == OCI_LAYOUT_NULL) {
+            column->null_count = length;
+            continue;
+        }
+        column->offset += start;
+        /* No nulls in the whole means none in a part; any other count must be taken anew. */
+        column->null_count = column->null_count == 0 || column->validity == NULL ? 0 : -1;
+    }
+    return OC_OK;
+}
+
+bool oci_batch_equal(const oci_batch *a, const oci_batch *b)
+{
+    if (a->length != b->length || a->schema->n_fields != b->schema->n_fields) {
+        return false;
+    }
+    for (int32_t i = 0; i < a->schema->n_fields; i++) {
+        if (!oci_field_same_type(&a->schema->fields[i], &b->schema->fields[i])) {
+            return false;
+        }
+        for (int64_t row = 0; row < a->length; row++) {
+            if (!oci_value_equal(&a->columns[i], row, &b->columns[i], row)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}

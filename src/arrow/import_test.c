@@ -1,0 +1,518 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arrow/batch.h"
+#include "support/batch_maker.h"
+
+static void assert_message_has(const oc_error *err, const char *part)
+{
+    if (strstr(err->message, part) == NULL) {
+        fail_msg("\"%s\" is not in: %s", part, err->message);
+    }
+}
+
+static void assert_nothing_live(void)
+{
+    assert_int_equal(arrow_maker_live(), 0);
+}
+
+/* ---- what is taken ------------------------------------------------------------------------------- */
+
+/* Whatever the layout, the values are those of the plain array with the same seed. */
+static void check_layouts_of(const char *format, int64_t offset, int64_t struct_offset)
+{
+    arrow_maker plain = {.seed = 7, .length = 41, .null_percent = 20};
+    arrow_maker other = plain;
+    other.offset = offset;
+    other.struct_offset = struct_offset;
+    oci_batch *want = make_column_batch(format, &plain);
+    for (int options = 0; options < 8; options++) {
+        other.garbage = options & 1;
+        other.unaligned = options & 2;
+        other.hide_null_count = options & 4;
+        oci_batch *got = make_column_batch(format, &other);
+        if (!oci_batch_equal(want, got)) {
+            fail_msg("format %s differs with offset %d + %d and options %d", format, (int)offset,
+                     (int)struct_offset, options);
+        }
+        assert_int_equal(oci_column_null_count(&want->columns[0]),
+                         oci_column_null_count(&got->columns[0]));
+        oci_batch_release(got);
+    }
+    oci_batch_release(want);
+}
+
+static void every_type_is_taken_at_every_offset(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
+        for (int64_t offset = 0; offset <= 17; offset++) {
+            check_layouts_of(arrow_maker_formats[i], offset, 0);
+            check_layouts_of(arrow_maker_formats[i], offset, 3);
+        }
+    }
+    assert_nothing_live();
+}
+
+static void all_types_at_once_are_taken(void **state)
+{
+    (void)state;
+    const arrow_maker plain = {.seed = 3, .length = 100, .null_percent = 10, .distinct = 5};
+    const arrow_maker other = {.seed = 3,
+                               .length = 100,
+                               .null_percent = 10,
+                               .distinct = 5,
+                               .offset = 13,
+                               .struct_offset = 9,
+                               .garbage = true,
+                               .unaligned = true};
+    oci_batch *want = make_batch(arrow_maker_formats, arrow_maker_n_formats, &plain);
+    oci_batch *got = make_batch(arrow_maker_formats, arrow_maker_n_formats, &other);
+    assert_true(oci_batch_equal(want, got));
+    oci_batch_release(want);
+    oci_batch_release(got);
+    assert_nothing_live();
+}
+
+static void empty_arrays_are_taken_with_and_without_buffers(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
+        for (int options = 0; options < 4; options++) {
+            arrow_maker maker = {.seed = 1, .null_percent = 50, .garbage = options & 1};
+            maker.offset = options & 2 ? 5 : 0;
+            oci_batch *batch = make_column_batch(arrow_maker_formats[i], &maker);
+            assert_int_equal(batch->length, 0);
+            assert_int_equal(oci_column_null_count(&batch->columns[0]), 0);
+            oci_batch_release(batch);
+        }
+    }
+    assert_nothing_live();
+}
+
+static void no_columns_may_have_rows(void **state)
+{
+    (void)state;
+    oci_batch *batch = make_batch(NULL, 0, &(arrow_maker){.length = 100});
+    assert_int_equal(batch->length, 100);
+    assert_int_equal(batch->schema->n_fields, 0);
+    oci_batch_release(batch);
+    assert_nothing_live();
+}
+
+static void buffers_are_shared_not_copied(void **state)
+{
+    (void)state;
+    const char *columns[] = {"l", "u", "vu"};
+    const arrow_maker maker = {.seed = 1, .length = 50, .null_percent = 10, .offset = 3};
+    struct ArrowArray array;
+    oci_schema *schema = make_schema(columns, 3);
+    oci_batch *batch;
+    arrow_make_array(columns, 3, &maker, &array);
+    const void *values = array.children[0]->buffers[1];
+    const void *bytes = array.children[1]->buffers[2];
+    const void *view_buffer = array.children[2]->buffers[3];
+    assert_int_equal(oci_batch_import(&array, schema, &batch, NULL), OC_OK);
+    assert_null(array.release);
+    assert_ptr_equal(batch->columns[0].values, values);
+    assert_ptr_equal(batch->columns[1].bytes, bytes);
+    assert_ptr_equal(batch->columns[2].view_buffers[1], view_buffer);
+    assert_int_equal(batch->columns[0].offset, 3);
+    assert_int_equal(batch->bytes, 0); /* not charged: it is somebody else's memory */
+    oci_batch_release(batch);
+    oci_schema_release(schema);
+    assert_nothing_live();
+}
+
+static void a_bitmap_without_nulls_is_dropped(void **state)
+{
+    (void)state;
+    const arrow_maker maker = {
+        .seed = 1, .length = 50, .always_validity = true, .hide_null_count = true};
+    oci_batch *batch = make_column_batch("l", &maker);
+    assert_null(batch->columns[0].validity);
+    assert_int_equal(batch->columns[0].null_count, 0);
+    oci_batch_release(batch);
+}
+
+static void a_stale_null_count_does_no_harm(void **state)
+{
+    (void)state;
+    const char *columns[] = {"l"};
+    const arrow_maker maker = {.seed = 1, .length = 50, .null_percent = 30};
+    oci_schema *schema = make_schema(columns, 1);
+    for (int64_t told = -1; told <= 50; told += 17) {
+        struct ArrowArray array;
+        oci_batch *batch;
+        arrow_make_array(columns, 1, &maker, &array);
+        int64_t nulls = array.children[0]->null_count;
+        array.children[0]->null_count = told;
+        assert_int_equal(oci_batch_import(&array, schema, &batch, NULL), OC_OK);
+        assert_int_equal(oci_column_null_count(&batch->columns[0]), nulls);
+        oci_batch_release(batch);
+    }
+    oci_schema_release(schema);
+}
+
+static void fixed_binary_of_no_bytes_needs_no_buffer(void **state)
+{
+    (void)state;
+    const char *columns[] = {"w:0"};
+    oci_schema *schema = make_schema(columns, 1);
+    struct ArrowArray array;
+    oci_batch *batch;
+    arrow_make_array(columns, 1, &(arrow_maker){.length = 9}, &array);
+    array.children[0]->buffers[1] = NULL;
+    assert_int_equal(oci_batch_import(&array, schema, &batch, NULL), OC_OK);
+    assert_true(oci_value_equal(&batch->columns[0], 0, &batch->columns[0], 8));
+    oci_batch_release(batch);
+    oci_schema_release(schema);
+}
+
+static void strings_of_no_bytes_need_no_buffer(void **state)
+{
+    (void)state;
+    const char *columns[] = {"u", "Z"};
+    oci_schema *schema = make_schema(columns, 2);
+    struct ArrowArray array;
+    oci_batch *batch;
+    int64_t size = -1;
+    static const int64_t zeros[10] = {0};
+    arrow_make_array(columns, 2, &(arrow_maker){.length = 9}, &array);
+    for (int i = 0; i < 2; i++) {
+        array.children[i]->buffers[1] = zeros;
+        array.children[i]->buffers[2] = NULL;
+    }
+    assert_int_equal(oci_batch_import(&array, schema, &batch, NULL), OC_OK);
+    assert_non_null(oci_column_bytes_at(&batch->columns[1], 8, &size));
+    assert_int_equal(size, 0);
+    oci_batch_release(batch);
+    oci_schema_release(schema);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------- */
+
+typedef void (*bend)(struct ArrowArray *array);
+
+/* Makes a good batch of one column, bends it and expects to be refused, with everything released. */
+static void assert_refused(const char *format, bend bend_it, oc_status status, const char *part)
+{
+    const char *columns[] = {format};
+    const arrow_maker maker = {.seed = 2, .length = 30, .null_percent = 20, .struct_offset = 2};
+    oci_schema *schema = make_schema(columns, 1);
+    for (int with_error = 0; with_error < 2; with_error++) {
+        struct ArrowArray array;
+        oci_batch *batch = (oci_batch *)1;
+        oc_error err = {0};
+        arrow_make_array(columns, 1, &maker, &array);
+        bend_it(&array);
+        assert_int_equal(oci_batch_import(&array, schema, &batch, with_error ? &err : NULL),
+                         status);
+        assert_null(batch);
+        assert_null(array.release);
+        if (with_error) {
+            assert_message_has(&err, part);
+        }
+    }
+    oci_schema_release(schema);
+    assert_nothing_live();
+}
+
+static void length_negative(struct ArrowArray *a)
+{
+    a->length = -1;
+}
+static void offset_negative(struct ArrowArray *a)
+{
+    a->offset = -1;
+}
+static void offset_huge(struct ArrowArray *a)
+{
+    a->offset = INT64_MAX - 5;
+}
+static void null_count_wild(struct ArrowArray *a)
+{
+    a->null_count = -2;
+}
+static void null_count_over(struct ArrowArray *a)
+{
+    a->null_count = 31;
+}
+static void children_few(struct ArrowArray *a)
+{
+    a->children[0]->release(a->children[0]);
+    a->n_children = 0;
+}
+static void buffers_none(struct ArrowArray *a)
+{
+    a->n_buffers = 0;
+}
+static void buffers_null(struct ArrowArray *a)
+{
+    a->buffers = NULL;
+}
+static void dictionary_on_top(struct ArrowArray *a)
+{
+    a->dictionary = a->children[0];
+}
+
+static void damaged_structs_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("l", length_negative, OC_EDATA, "the batch is damaged: length -1");
+    assert_refused("l", offset_negative, OC_EDATA, "offset -1");
+    assert_refused("l", offset_huge, OC_EDATA, "the batch is damaged");
+    assert_refused("l", null_count_wild, OC_EDATA, "null count -2");
+    assert_refused("l", null_count_over, OC_EDATA, "null count 31");
+    assert_refused("l", children_few, OC_EDATA, "has 0 columns; its schema has 1");
+    assert_refused("l", buffers_none, OC_EDATA, "this one has 0 buffers");
+    assert_refused("l", buffers_null, OC_EDATA, "this one has 0 buffers");
+    assert_refused("l", dictionary_on_top, OC_EDATA, "and a dictionary");
+}
+
+/* Rows 5 of the struct and one outside it. */
+static const uint8_t struct_nulls[] = {0xFE, 0xEF, 0xFF, 0xFF, 0xFF};
+static const uint8_t struct_without_nulls[] = {0xFC, 0xFF, 0xFF, 0xFF, 0xFF};
+static void struct_nulls_unknown(struct ArrowArray *a)
+{
+    a->null_count = -1;
+    a->buffers[0] = struct_nulls;
+}
+static void struct_nulls_told(struct ArrowArray *a)
+{
+    a->null_count = 4;
+}
+
+static void rows_that_are_null_as_a_whole_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("l", struct_nulls_unknown, OC_EUNSUPPORTED,
+                   "the batch has 1 rows that are null as a whole");
+    assert_refused("l", struct_nulls_told, OC_EUNSUPPORTED, "has 4 rows that are null");
+
+    const char *columns[] = {"l"};
+    oci_schema *schema = make_schema(columns, 1);
+    struct ArrowArray array;
+    oci_batch *batch;
+    arrow_make_array(columns, 1, &(arrow_maker){.length = 30, .struct_offset = 2}, &array);
+    array.null_count = -1;
+    array.buffers[0] = struct_without_nulls; /* the two nulls lie in front of the batch */
+    assert_int_equal(oci_batch_import(&array, schema, &batch, NULL), OC_OK);
+    oci_batch_release(batch);
+    oci_schema_release(schema);
+}
+
+static void column_short(struct ArrowArray *a)
+{
+    a->children[0]->length = 31;
+}
+static void column_length_negative(struct ArrowArray *a)
+{
+    a->children[0]->length = -1;
+}
+static void column_offset_negative(struct ArrowArray *a)
+{
+    a->children[0]->offset = -1;
+}
+static void column_offset_huge(struct ArrowArray *a)
+{
+    a->children[0]->offset = INT64_MAX - 3;
+}
+static void column_length_huge(struct ArrowArray *a)
+{
+    a->children[0]->length = INT64_MAX / 8;
+    a->children[0]->offset = INT64_MAX / 16;
+}
+static void column_null_count_wild(struct ArrowArray *a)
+{
+    a->children[0]->null_count = -2;
+}
+static void column_missing(struct ArrowArray *a)
+{
+    a->children[0]->release(a->children[0]);
+    a->n_children = 1;
+}
+static void column_has_child(struct ArrowArray *a)
+{
+    a->children[0]->n_children = -1;
+}
+static void column_few_buffers(struct ArrowArray *a)
+{
+    a->children[0]->n_buffers--;
+}
+static void column_many_buffers(struct ArrowArray *a)
+{
+    a->children[0]->n_buffers++;
+}
+static void column_negative_buffers(struct ArrowArray *a)
+{
+    a->children[0]->n_buffers = -1;
+}
+static void column_two_buffers(struct ArrowArray *a)
+{
+    a->children[0]->n_buffers = 2;
+}
+static void column_no_buffers(struct ArrowArray *a)
+{
+    a->children[0]->buffers = NULL;
+}
+static void column_no_values(struct ArrowArray *a)
+{
+    a->children[0]->buffers[1] = NULL;
+}
+static void column_no_bytes(struct ArrowArray *a)
+{
+    a->children[0]->buffers[2] = NULL;
+}
+static void column_no_validity(struct ArrowArray *a)
+{
+    a->children[0]->buffers[0] = NULL;
+}
+static void column_no_sizes(struct ArrowArray *a)
+{
+    a->children[0]->buffers[5] = NULL;
+}
+
+static void damaged_columns_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("l", column_short, OC_EDATA,
+                   "column \"c0\" is too short: it has 31 rows, the batch needs 30 from row 2 on");
+    assert_refused("l", column_length_negative, OC_EDATA, "damaged array: length -1");
+    assert_refused("l", column_offset_negative, OC_EDATA, "offset -1");
+    assert_refused("l", column_offset_huge, OC_EDATA, "an impossible array");
+    assert_refused("w:33", column_length_huge, OC_EDATA, "an impossible array");
+    assert_refused("l", column_null_count_wild, OC_EDATA, "null count -2");
+    assert_refused("l", column_missing, OC_EDATA, "is missing or has been released");
+    assert_refused("l", column_few_buffers, OC_EDATA, "has 1 buffers; it must have 2");
+    assert_refused("l", column_many_buffers, OC_EDATA, "has 3 buffers; it must have 2");
+    assert_refused("l", column_negative_buffers, OC_EDATA, "has -1 buffers");
+    assert_refused("u", column_two_buffers, OC_EDATA, "utf8 has 2 buffers; it must have 3");
+    assert_refused("vu", column_two_buffers, OC_EDATA, "has 2 buffers; it must have at least 3");
+    assert_refused("l", column_no_buffers, OC_EDATA, "claims 2 buffers and has none");
+    assert_refused("l", column_no_values, OC_EDATA, "has 30 rows and no buffer of values");
+    assert_refused("b", column_no_values, OC_EDATA, "no buffer of values");
+    assert_refused("u", column_no_values, OC_EDATA, "no buffer of values");
+    assert_refused("vu", column_no_values, OC_EDATA, "no buffer of values");
+    assert_refused("c>u", column_no_values, OC_EDATA, "no buffer of values");
+    assert_refused("u", column_no_bytes, OC_EDATA, "bytes of values and no buffer");
+    assert_refused("Z", column_no_bytes, OC_EDATA, "bytes of values and no buffer");
+    assert_refused("vu", column_no_bytes, OC_EDATA, "lacks view buffer 0");
+    assert_refused("vu", column_no_sizes, OC_EDATA, "3 view buffers without their sizes");
+    assert_refused("l", column_no_validity, OC_EDATA, "nulls and no validity buffer");
+}
+
+static void a_column_with_children_is_refused(void **state)
+{
+    (void)state;
+    const char *columns[] = {"l"};
+    oci_schema *schema = make_schema(columns, 1);
+    struct ArrowArray array;
+    oci_batch *batch;
+    oc_error err = {0};
+    arrow_make_array(columns, 1, &(arrow_maker){.length = 3}, &array);
+    column_has_child(&array);
+    assert_int_equal(oci_batch_import(&array, schema, &batch, &err), OC_EDATA);
+    assert_message_has(&err, "has -1 children, not 0");
+    oci_schema_release(schema);
+    assert_nothing_live();
+}
+
+static void first_offset_negative(struct ArrowArray *a)
+{
+    int32_t offset = -1; /* of the batch's first row: the struct starts at 2 */
+    memcpy((char *)(uintptr_t)a->children[0]->buffers[1] + 8, &offset, 4);
+}
+static void last_offset_low(struct ArrowArray *a)
+{
+    int64_t offset = 0;
+    memcpy((char *)(uintptr_t)a->children[0]->buffers[1] + 32 * 8, &offset, 8);
+}
+
+static void offsets_with_impossible_ends_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("u", first_offset_negative, OC_EDATA, "damaged offsets: the first is -1");
+    assert_refused("U", last_offset_low, OC_EDATA, "and the last 0");
+}
+
+static void dictionary_missing(struct ArrowArray *a)
+{
+    a->children[0]->dictionary->release(a->children[0]->dictionary);
+    a->children[0]->dictionary = NULL;
+}
+static void dictionary_released(struct ArrowArray *a)
+{
+    a->children[0]->dictionary->release(a->children[0]->dictionary);
+}
+static void dictionary_negative(struct ArrowArray *a)
+{
+    a->children[0]->dictionary->length = -1;
+}
+static void dictionary_no_values(struct ArrowArray *a)
+{
+    a->children[0]->dictionary->buffers[1] = NULL;
+}
+
+static void damaged_dictionaries_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("c>u", dictionary_missing, OC_EDATA, "has no dictionary");
+    assert_refused("c>u", dictionary_released, OC_EDATA,
+                   "dictionary of column \"c0\": column \"\" is missing or has been released");
+    assert_refused("c>u", dictionary_negative, OC_EDATA, "length -1");
+    assert_refused("c>u", dictionary_no_values, OC_EDATA,
+                   "dictionary of column \"c0\": column \"\" has 10 rows and no buffer");
+
+    const char *made[] = {"a=c>u"}, *wanted[] = {"a=c"};
+    oci_schema *schema = make_schema(wanted, 1);
+    struct ArrowArray array;
+    oci_batch *batch;
+    oc_error err = {0};
+    arrow_make_array(made, 1, &(arrow_maker){.length = 3}, &array);
+    assert_int_equal(oci_batch_import(&array, schema, &batch, &err), OC_EDATA);
+    assert_message_has(&err, "of type int8 has a dictionary");
+    oci_schema_release(schema);
+    assert_nothing_live();
+}
+
+static void a_released_array_is_refused(void **state)
+{
+    (void)state;
+    oci_schema *schema = make_schema(NULL, 0);
+    struct ArrowArray array = {0};
+    oci_batch *batch = (oci_batch *)1;
+    oc_error err = {0};
+    assert_int_equal(oci_batch_import(&array, schema, &batch, &err), OC_EINVAL);
+    assert_null(batch);
+    oci_schema_release(schema);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type_is_taken_at_every_offset),
+        cmocka_unit_test(all_types_at_once_are_taken),
+        cmocka_unit_test(empty_arrays_are_taken_with_and_without_buffers),
+        cmocka_unit_test(no_columns_may_have_rows),
+        cmocka_unit_test(buffers_are_shared_not_copied),
+        cmocka_unit_test(a_bitmap_without_nulls_is_dropped),
+        cmocka_unit_test(a_stale_null_count_does_no_harm),
+        cmocka_unit_test(fixed_binary_of_no_bytes_needs_no_buffer),
+        cmocka_unit_test(strings_of_no_bytes_need_no_buffer),
+        cmocka_unit_test(damaged_structs_are_refused),
+        cmocka_unit_test(rows_that_are_null_as_a_whole_are_refused),
+        cmocka_unit_test(damaged_columns_are_refused),
+        cmocka_unit_test(a_column_with_children_is_refused),
+        cmocka_unit_test(offsets_with_impossible_ends_are_refused),
+        cmocka_unit_test(damaged_dictionaries_are_refused),
+        cmocka_unit_test(a_released_array_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
