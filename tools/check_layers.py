@@ -24,8 +24,6 @@ RULES = {
 }
 # Headers of outside libraries that only one folder may see.
 FENCED = {"lz4": "codec", "zstd": "codec", "xxhash": "base"}
-# Calls of a system that tests could not make fail; they belong into src/base.
-FENCED_SYSTEM = {"pthread.h": {"base"}}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
@@ -61,9 +59,6 @@ def check_system(path, folder, name):
     for prefix, owner in FENCED.items():
         if name.startswith(prefix) and folder != owner and not is_test(path):
             return f"only src/{owner} may include <{name}>"
-    owners = FENCED_SYSTEM.get(name)
-    if owners and folder not in owners and not is_test(path):
-        return f"only src/{' and src/'.join(sorted(owners))} may include <{name}>"
     return None
 
 
