@@ -69,6 +69,7 @@ oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_column *column
     batch->length = length;
     batch->columns = columns;
     batch->bytes = slab != NULL ? oci_mem_charge_of(slab_bytes) : 0;
+    batch->body_bytes = -1; /* a maker that knows better sets it */
     atomic_init(&batch->references, 1);
     batch->mem = mem;
     batch->slab = slab;

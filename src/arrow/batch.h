@@ -1,17 +1,20 @@
 /* Record batches and columns.
  *
- * An `oci_column` is a view: it points at buffers that something else keeps alive, and may start at any `offset` (in
- * values; bits for validity and bool). An `oci_batch` owns a set of columns and keeps their memory alive: either one slab
- * from the budget (batches we make) or an imported ArrowArray (batches handed in). Batches are immutable once made
- * and reference-counted, so that they can be sliced, shared between operators and exported without copying.
+ * An `oci_column` is a view: it points at buffers that something else keeps alive, and may start
+ * at any `offset` (in values; bits for validity and bool). An `oci_batch` owns a set of columns
+ * and keeps their memory alive: either one slab from the budget (batches we make) or an imported
+ * ArrowArray (batches handed in). Batches are immutable once made and reference-counted, so that
+ * they can be sliced, shared between operators and exported without copying.
  *
- * Null slots may hold any bytes, including offsets that are valid but not empty; nothing may depend on them.
+ * Null slots may hold any bytes, including offsets that are valid but not empty; nothing may
+ * depend on them.
  *
- * Slab layout. The buffers of a batch made by us lie in one block in the order and with the 8-byte padding of an Arrow
- * IPC message body (per column: validity, then offsets / views / values, then bytes; absent validity = nothing),
- * behind `head_bytes` free bytes in which the spill writer can put the message header: an uncompressed spill block
- * goes to disk as it lies, in one write. Dictionary values are a second batch-like part behind the columns and
- * are not part of that body. */
+ * Slab layout. The buffers of a batch made by us lie in one block in the order and with the
+ * 8-byte padding of an Arrow IPC message body (per column: validity, then offsets / views /
+ * values, then bytes; absent validity = nothing), behind `head_bytes` free bytes in which the
+ * spill writer can put the message header: an uncompressed spill block goes to disk as it lies,
+ * in one write. Dictionary values are a second batch-like part behind the columns and are not
+ * part of that body. */
 #ifndef OUTCORE_ARROW_BATCH_H
 #define OUTCORE_ARROW_BATCH_H
 
@@ -31,13 +34,13 @@ typedef struct oci_view {
 } oci_view;
 
 typedef struct oci_column {
-    const oci_field *field;  /* owned by the batch's schema */
+    const oci_field *field; /* owned by the batch's schema */
     int64_t length;
-    int64_t offset;          /* first value, in values, into every buffer below */
-    int64_t null_count;      /* -1 = not counted yet */
-    const uint8_t *validity; /* bitmap, or NULL = all valid (NULL layout: all null) */
-    const uint8_t *values;   /* bits / fixed values / offsets / views / indices */
-    const uint8_t *bytes;    /* OFFSETS32/64 only */
+    int64_t offset;                     /* first value, in values, into every buffer below */
+    int64_t null_count;                 /* -1 = not counted yet */
+    const uint8_t *validity;            /* bitmap, or NULL = all valid (NULL layout: all null) */
+    const uint8_t *values;              /* bits / fixed values / offsets / views / indices */
+    const uint8_t *bytes;               /* OFFSETS32/64 only */
     const uint8_t *const *view_buffers; /* VIEWS only */
     const int64_t *view_sizes;          /* VIEWS only: size of each */
     int32_t n_view_buffers;
@@ -48,74 +51,89 @@ typedef struct oci_batch {
     oci_schema *schema; /* retained */
     int64_t length;
     oci_column *columns; /* schema->n_fields */
-    int64_t bytes;       /* what this batch is charged, 0 for an import that is not charged */
-    /* Set by makers whose slab has the IPC shape (gather without dictionaries, the IPC decoder); 0 / -1 by default and in
-     * slices: free bytes at the start of the slab, and size of the message body that follows them. */
+    int64_t bytes; /* what this batch itself is charged; 0 for imports and for what shares memory */
+    /* Set by makers whose slab has the IPC shape (gather without dictionaries, the IPC decoder);
+     * 0 / -1 by default and in slices: free bytes at the start of the slab, and size of the
+     * message body that follows them. */
     int64_t head_bytes;
     int64_t body_bytes;
     /* private */
     _Atomic int32_t references;
-    oci_mem *mem;              /* who is charged, NULL for imports */
+    oci_mem *mem; /* who is charged, NULL for imports */
     void *slab;
     int64_t slab_bytes;
-    struct ArrowArray *import; /* released and free()d with the batch; may stand beside a slab (IPC decoder: keeps dictionaries) */
-    struct oci_batch *parent;  /* slices keep their parent alive */
-    void *extra;               /* a malloc'ed block freed with the batch, or NULL */
+    /* Released and free()d with the batch; may stand beside a slab (IPC: keeps dictionaries). */
+    struct ArrowArray *import;
+    struct oci_batch *parent; /* slices keep their parent alive */
+    void *extra;              /* a malloc'ed block freed with the batch, or NULL */
     int64_t extra_bytes;
 } oci_batch;
 
 oci_batch *oci_batch_retain(oci_batch *batch);
 void oci_batch_release(oci_batch *batch); /* NULL is fine */
 
-/* -- in and out ---------------------------------------------------------------------------------------------- */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
-/* Takes over `array` (a struct array of `schema`): moves it, leaves array->release NULL, also on failure. Checks the
- * shape (children, buffer counts, lengths, offsets >= 0, missing buffers) and, with OCI_VALIDATE_OFFSETS, what validate()
- * checks. Buffers that are not aligned for their type are fine: values are always read with unaligned loads. A batch that
- * was exported by us from the same budget is recognised and comes back as itself, without a copy. Top-level nulls
- * of the struct are refused. */
-OC_NODISCARD oc_status oci_batch_import(struct ArrowArray *array, oci_schema *schema, oci_batch **out,
-                                        oc_error *err);
+/* Takes over `array` (a struct array of `schema`): moves it, leaves array->release NULL, also on
+ * failure. Checks the shape (children, buffer counts, lengths, offsets and their overflow, missing
+ * buffers, where strings start and end); the values in between are oci_batch_validate's. Buffers
+ * that are not aligned for their type are fine: values are always read with unaligned loads. Null
+ * counts are counted anew, and a bitmap without nulls is dropped. Rows that are null as a whole are
+ * refused with OC_EUNSUPPORTED.
+ *
+ * A batch that was exported by us and comes back untouched is recognised: it is given as itself
+ * (with `schema` when names or metadata differ), so it may be shared and already charged. */
+OC_NODISCARD oc_status oci_batch_import(struct ArrowArray *array, oci_schema *schema,
+                                        oci_batch **out, oc_error *err);
 
-/* Hands the batch out as a struct array; consumes the caller's reference, also on failure. `schema` is what was announced:
- * where it has views and the batch has working-form strings, views are built (charged to `mem`). Exported memory stays
- * charged until the consumer releases it, and may outlive the stream, but not the budget (see api/context.c). */
+/* Hands the batch out as a struct array; consumes the caller's reference, also on failure.
+ * `schema` is what was announced: where it has views and the batch has working-form strings,
+ * views are built (charged to `mem`). Exported memory stays charged until the consumer releases
+ * it, and may outlive stream, account and budget, which linger until then (base/memory.h). */
 OC_NODISCARD oc_status oci_batch_export(oci_batch *batch, oci_schema *schema, oci_mem *mem,
                                         struct ArrowArray *out, oc_error *err);
 
-/* Checks that every value can be reached inside its buffers as far as sizes are known: offsets ascending from >= 0 (and
- * within `bytes_size[column]` when given), views inside their buffers, dictionary indices (of valid slots) in range. O(rows). */
+/* Checks that every value can be reached inside its buffers as far as sizes are known: offsets
+ * ascending from >= 0, across null slots as well (and within `bytes_size` unless that is -1); views
+ * of valid slots inside their buffers; dictionary indices of valid slots in range. O(rows). */
 OC_NODISCARD oc_status oci_batch_validate(const oci_batch *batch, oc_error *err);
-OC_NODISCARD oc_status oci_column_validate(const oci_column *column, int64_t bytes_size, oc_error *err);
+OC_NODISCARD oc_status oci_column_validate(const oci_column *column, int64_t bytes_size,
+                                           oc_error *err);
 
-/* -- making -------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
-/* A batch over columns whose memory is one slab from `mem` (may be NULL with 0 bytes). Takes slab and `columns` (malloc'ed
- * array of n_fields, may hold pointers into `extra`, a malloc'ed block or NULL), also on failure. Retains schema. */
-OC_NODISCARD oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_column *columns, oci_mem *mem,
-                                       void *slab, int64_t slab_bytes, void *extra, int64_t extra_bytes,
-                                       oci_batch **out, oc_error *err);
+/* A batch over columns whose memory is one slab from `mem` (may be NULL with 0 bytes). Takes slab
+ * and `columns` (malloc'ed array of n_fields, may hold pointers into `extra`, a malloc'ed block
+ * or NULL), also on failure. Retains schema. */
+OC_NODISCARD oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_column *columns,
+                                       oci_mem *mem, void *slab, int64_t slab_bytes, void *extra,
+                                       int64_t extra_bytes, oci_batch **out, oc_error *err);
 
 /* Rows [start, start + length) as a new batch that shares the memory (keeps `batch` alive). */
-OC_NODISCARD oc_status oci_batch_slice(oci_batch *batch, int64_t start, int64_t length, oci_batch **out,
-                                       oc_error *err);
+OC_NODISCARD oc_status oci_batch_slice(oci_batch *batch, int64_t start, int64_t length,
+                                       oci_batch **out, oc_error *err);
 /* Some columns of it, sharing memory. `schema` from oci_schema_select with the same indices. */
-OC_NODISCARD oc_status oci_batch_select(oci_batch *batch, oci_schema *schema, const int32_t *indices,
-                                        oci_batch **out, oc_error *err);
+OC_NODISCARD oc_status oci_batch_select(oci_batch *batch, oci_schema *schema,
+                                        const int32_t *indices, oci_batch **out, oc_error *err);
 
-/* -- looking at values ----------------------------------------------------------------------------------------- */
+/* ---- looking at values ----------------------------------------------------------------------- */
 
-bool oci_column_is_null(const oci_column *column, int64_t row); /* a dictionary value that is null counts too */
-int64_t oci_column_null_count(const oci_column *column);        /* counts validity bits when null_count is -1 */
+/* A dictionary value that is null counts too. */
+bool oci_column_is_null(const oci_column *column, int64_t row);
+/* Nulls by the column's own bitmap (of a dictionary: null indices only); counts its bits when
+ * null_count is -1. */
+int64_t oci_column_null_count(const oci_column *column);
 /* The bytes of a value of a var-length column (OFFSETS32/64, VIEWS), whatever its validity. */
 const uint8_t *oci_column_bytes_at(const oci_column *column, int64_t row, int64_t *length);
 /* Index of a dictionary column, row valid; -1 when it does not fit int64. */
 int64_t oci_column_index_at(const oci_column *column, int64_t row);
 
-/* Logical equality of two values of the same type, bit for bit (-0.0 differs from 0.0, NaNs by their bits); nulls equal each
- * other. Encoding does not count (view = offsets = dictionary of the same values). */
+/* Logical equality of two values of the same type, bit for bit (-0.0 differs from 0.0, NaNs by
+ * their bits); nulls equal each other. Encoding does not count (view = offsets = dictionary of
+ * the same values). */
 bool oci_value_equal(const oci_column *a, int64_t row_a, const oci_column *b, int64_t row_b);
-uint64_t oci_value_hash(const oci_column *column, int64_t row, uint64_t seed); /* agrees with equality */
+/* Agrees with equality. */
+uint64_t oci_value_hash(const oci_column *column, int64_t row, uint64_t seed);
 /* Same schema types, length and values. */
 bool oci_batch_equal(const oci_batch *a, const oci_batch *b);
 

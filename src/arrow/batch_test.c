@@ -51,6 +51,7 @@ static void an_adopted_slab_goes_back_with_the_last_reference(void **state)
     oci_batch_release(batch);
     assert_true(oci_mem_held(mem) >= 800); /* the slice keeps it */
     assert_int_equal(slice->bytes, 0);
+    assert_int_equal(slice->body_bytes, -1);
     int64_t value;
     memcpy(&value, slice->columns[0].values + (slice->columns[0].offset + 19) * 8, 8);
     assert_int_equal(value, 29);

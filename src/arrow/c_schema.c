@@ -8,7 +8,9 @@
  * a pointer can be checked at all. Import only reads and copies; the caller still releases.
  *
  * On export every node owns what it points to, so that a consumer may move children out of their
- * parent and release them on their own, as the interface allows. */
+ * parent and release them on their own, as the interface allows.
+ *
+ * All of it comes from malloc and is bounded by the number of columns, never by rows. */
 #include "arrow/schema.h"
 
 #include <assert.h>
@@ -212,7 +214,7 @@ static oc_status parse_format(oci_field *field, const char *label, const char *f
     return OC_OK;
 }
 
-/* ---- import: metadata, fields, schema ---------------------------------------------------------- */
+/* ---- import: metadata, fields, schema -------------------------------------------------------- */
 
 static bool read_metadata_int(const char *metadata, int64_t at, int32_t *out)
 {
@@ -221,7 +223,7 @@ static bool read_metadata_int(const char *metadata, int64_t at, int32_t *out)
 }
 
 /* Metadata has no length of its own: int32 count, then per pair int32 size + key, int32 size +
- * value. Walks it to find the end. */
+ * value. Walks it to find the end; 2 GiB is the most that is believed. */
 static oc_status copy_metadata(const char *in, const char *label, char **out, int64_t *out_bytes,
                                oc_error *err)
 {
@@ -460,8 +462,8 @@ static oc_status make_schema(struct ArrowSchema *out, const char *format, const 
     return OC_OK;
 }
 
-/* The format of a type; a dictionary's is that of its indices. Size is checked by the caller's
- * choice of buffer: only a timezone is of free length. */
+/* The format of a type; a dictionary's is that of its indices. Only a timezone is of free length,
+ * and the caller makes room for it. Left empty for a type that has none here. */
 static void write_format(const oci_field *field, char *buf, size_t size)
 {
     oci_type type = field->type == OCI_TYPE_DICTIONARY ? field->index_type : field->type;

@@ -108,7 +108,7 @@ const uint8_t *oci_column_bytes_at(const oci_column *column, int64_t row, int64_
     return column->view_buffers[load_i32(view + 8)] + load_i32(view + 12);
 }
 
-/* ---- equality and hash ------------------------------------------------------------------------ */
+/* ---- equality and hash ----------------------------------------------------------------------- */
 
 /* Where the bytes of a value lie; `null` when there is none. Bits become one byte. */
 typedef struct value_bytes {

@@ -5,16 +5,18 @@
  *       │             │               │
  *       └── retained ─┴───────────────┘   every node holds its own reference
  *
- * A consumer may move a child out of its parent and release it on another day, so every node (struct,
- * child, dictionary) has a private block with the table of its buffers and a reference to the batch.
- * Children carry the offset of their column: the interface has one offset per array, for validity and
- * values alike, and so has oci_column.
+ * A consumer may move a child out of its parent and release it on another day, so every node
+ * (struct, child, dictionary) has a private block with the table of its buffers and a reference
+ * to the batch. Children carry the offset of their column: the interface has one offset per
+ * array, for validity and values alike, and so has oci_column.
+ *
+ * Nodes come from malloc: some 200 bytes a column, whatever the number of rows.
  *
  * Views. Operators work on plain 32-bit strings where the input had views (the working form, see
- * schema.h). When the announced schema has views, they are built here: 16 bytes a row in memory from
- * the caller's account, pointing into the byte buffer that the batch already has. They go back to the
- * account when the consumer releases the node, which may be after the stream and the context
- * are gone: the account lingers until then (base/memory.h). */
+ * schema.h). When the announced schema has views, they are built here: 16 bytes a row in memory
+ * from the caller's account, pointing into the byte buffer that the batch already has. They go
+ * back to the account when the consumer releases the node, which may be after the stream and the
+ * context are gone: the account lingers until then (base/memory.h). */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +89,7 @@ static void set_range(struct ArrowArray *array, int64_t length, int64_t offset)
     array->offset = node->offset = offset;
 }
 
-/* ---- columns as they are ---------------------------------------------------------------------------- */
+/* ---- columns as they are --------------------------------------------------------------------- */
 
 static int64_t buffer_count(const oci_column *column)
 {
@@ -133,7 +135,7 @@ static oc_status share_column(oci_batch *batch, const oci_column *column, struct
     return OC_OK;
 }
 
-/* ---- views built from strings ------------------------------------------------------------------------- */
+/* ---- views built from strings ---------------------------------------------------------------- */
 
 /* Writes the view of bytes[start, end). */
 static void write_view(uint8_t *view, const uint8_t *bytes, int32_t start, int32_t end)
@@ -164,8 +166,8 @@ static void write_views(const oci_column *column, uint8_t *views)
     }
 }
 
-/* Views for a column of 32-bit strings. The validity bitmap is shared from the byte in which the column
- * starts, so up to 7 views go unused in front, because validity and views have one offset. */
+/* Views for a column of 32-bit strings. The validity bitmap is shared from the byte in which the
+ * column starts, so up to 7 views go unused in front: validity and views have one offset. */
 static oc_status build_views(oci_batch *batch, const oci_column *column, oci_mem *mem,
                              struct ArrowArray *out, oc_error *err)
 {
@@ -198,7 +200,7 @@ static oc_status build_views(oci_batch *batch, const oci_column *column, oci_mem
     return OC_OK;
 }
 
-/* ---- whole batches -------------------------------------------------------------------------------------- */
+/* ---- whole batches --------------------------------------------------------------------------- */
 
 static bool is_working_form_of(const oci_field *have, const oci_field *want)
 {
@@ -282,7 +284,7 @@ oc_status oci_batch_export(oci_batch *batch, oci_schema *schema, oci_mem *mem,
     return status;
 }
 
-/* ---- our own arrays, coming back -------------------------------------------------------------------------- */
+/* ---- our own arrays, coming back ------------------------------------------------------------- */
 
 static bool is_as_handed_out(const struct ArrowArray *array)
 {

@@ -26,7 +26,8 @@ static void release_disguised(struct ArrowArray *array)
     array->release = NULL;
 }
 
-/* Makes an exported array look like somebody else's, so that importing it does not just find the batch. */
+/* Makes an exported array look like somebody else's, so that importing it does not just find the
+ * batch. */
 static void disguise(struct ArrowArray *array)
 {
     struct ArrowArray *inner = malloc(sizeof *inner);
@@ -175,7 +176,7 @@ static void columns_may_be_moved_out(void **state)
     assert_int_equal(arrow_maker_live(), 0);
 }
 
-/* ---- views --------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static void working_strings_become_the_views_announced(void **state)
 {
@@ -313,7 +314,7 @@ static void every_failing_allocation_is_survived(void **state)
     oci_schema_release(schema);
 }
 
-/* ---- our own batches coming back -------------------------------------------------------------------- */
+/* ---- our own batches coming back ------------------------------------------------------------- */
 
 static void our_own_batch_comes_back_as_itself(void **state)
 {
@@ -430,7 +431,7 @@ static void our_own_batch_of_other_types_is_checked_like_any(void **state)
     oci_schema_release(schema);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void types_that_do_not_fit_the_announcement_are_refused(void **state)
 {

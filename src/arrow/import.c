@@ -5,13 +5,14 @@
  *          └ dictionary [offset D]                       dictionary column: offset D, whole
  *
  * Two walks. The first checks the shape of every array (counts, lengths, presence) and adds up
- * the little memory that columns need besides the array itself: dictionary columns and the tables of
- * view buffers, which lie in one `extra` block. The second fills the columns. The array is moved
- * into the batch and released with it.
+ * the little memory that columns need besides the array itself: dictionary columns and the tables
+ * of view buffers, which lie in one `extra` block. The second fills the columns. The array is
+ * moved into the batch and released with it. The extra block, the columns and the batch come from
+ * malloc: some 100 bytes a column and 16 for each view buffer, whatever the number of rows.
  *
- * What is trusted: that a pointer points to as many bytes as lengths and formats say; nobody could
- * check that. What is not: everything else. Declared null counts are not used but counted anew,
- * since producers that slice tend to leave them stale, and 64 thousand bits count in a few
+ * What is trusted: that a pointer points to as many bytes as lengths and formats say; nobody
+ * could check that. What is not: everything else. Declared null counts are not used but counted
+ * anew, since producers that slice tend to leave them stale, and 64 thousand bits count in a few
  * microseconds. Values are checked by oci_batch_validate. */
 #include <assert.h>
 #include <stdatomic.h>
@@ -22,7 +23,7 @@
 #include "arrow/c_data.h"
 #include "base/bits.h"
 
-/* ---- first walk: shape --------------------------------------------------------------------------- */
+/* ---- first walk: shape ----------------------------------------------------------------------- */
 
 /* Lengths and offsets that fit int64 together, with room for the one offset more that strings have
  * and for the widest value. */
@@ -155,7 +156,7 @@ static oc_status check_struct(const struct ArrowArray *array, const oci_schema *
     return check_no_struct_nulls(array, err);
 }
 
-/* ---- second walk: columns ---------------------------------------------------------------------------- */
+/* ---- second walk: columns -------------------------------------------------------------------- */
 
 /* The offsets at both ends tell whether there must be bytes; those between are validate's. */
 static oc_status take_bytes(const struct ArrowArray *array, oci_column *out, oc_error *err)
@@ -295,7 +296,7 @@ static oc_status fill_columns(const struct ArrowArray *array, const oci_schema *
     return OC_OK;
 }
 
-/* ---- whole batches --------------------------------------------------------------------------------------- */
+/* ---- whole batches --------------------------------------------------------------------------- */
 
 static oc_status import_moved(struct ArrowArray *array, oci_schema *schema, oci_batch **out,
                               oc_error *err)

@@ -22,7 +22,7 @@ static void assert_nothing_live(void)
     assert_int_equal(arrow_maker_live(), 0);
 }
 
-/* ---- what is taken ------------------------------------------------------------------------------- */
+/* ---- what is taken --------------------------------------------------------------------------- */
 
 /* Whatever the layout, the values are those of the plain array with the same seed. */
 static void check_layouts_of(const char *format, int64_t offset, int64_t struct_offset)
@@ -196,11 +196,11 @@ static void strings_of_no_bytes_need_no_buffer(void **state)
     oci_schema_release(schema);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 typedef void (*bend)(struct ArrowArray *array);
 
-/* Makes a good batch of one column, bends it and expects to be refused, with everything released. */
+/* Makes a good batch of one column, bends it and expects a refusal that releases everything. */
 static void assert_refused(const char *format, bend bend_it, oc_status status, const char *part)
 {
     const char *columns[] = {format};

@@ -110,7 +110,7 @@ void oci_field_type_text(const oci_field *field, char *buf, size_t size)
     }
 }
 
-/* ---- fields --------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static oc_status copy_bytes(const char *in, int64_t size, char **out, oc_error *err)
 {
@@ -242,7 +242,7 @@ bool oci_field_same_type(const oci_field *a, const oci_field *b)
     }
 }
 
-/* ---- schemas -------------------------------------------------------------------------------- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 static void free_fields(oci_field *fields, int32_t n_fields)
 {
@@ -376,7 +376,7 @@ oc_status oci_schema_working(oci_schema *schema, oci_schema **out, oc_error *err
     return status;
 }
 
-/* ---- look-up by name ------------------------------------------------------------------------ */
+/* ---- look-up by name ------------------------------------------------------------------------- */
 
 static char lower(char c)
 {

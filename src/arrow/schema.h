@@ -1,13 +1,15 @@
 /* Types and schemas.
  *
- * An `oci_field` is one column's name and type; an `oci_schema` is a reference-counted list of them. Code that
- * handles values switches on the *layout* of a type (how its bytes lie), never on the long list of types: a new
- * type with a known layout is one row in the table of schema.c, a new layout (list, struct, ...) is one new case in
- * each of gather, key encoding, IPC and validation.
+ * An `oci_field` is one column's name and type; an `oci_schema` is a reference-counted list of
+ * them. Code that handles values switches on the *layout* of a type (how its bytes lie), never on
+ * the long list of types: a new type with a known layout is one row in the table of schema.c, a
+ * new layout (list, struct, ...) is one new case in each of gather, key encoding, IPC and
+ * validation.
  *
- * Supported now: null, bool, integers, floats (half as payload bits and as key), decimals 32-256, date, time,
- * timestamp, duration, intervals (as payload), utf8 / binary (32-bit, 64-bit, view), fixed-size binary, and
- * dictionary over any of these. Nested types are refused by name with OC_EUNSUPPORTED. */
+ * Supported now: null, bool, integers, floats (half as payload bits and as key), decimals 32-256,
+ * date, time, timestamp, duration, intervals (as payload), utf8 / binary (32-bit, 64-bit, view),
+ * fixed-size binary, and dictionary over any of these. Nested types are refused by name with
+ * OC_EUNSUPPORTED. */
 #ifndef OUTCORE_ARROW_SCHEMA_H
 #define OUTCORE_ARROW_SCHEMA_H
 
@@ -77,20 +79,20 @@ typedef enum oci_layout {
 typedef enum oci_time_unit { OCI_SECOND, OCI_MILLI, OCI_MICRO, OCI_NANO } oci_time_unit;
 
 typedef struct oci_field {
-    char *name;         /* never NULL */
+    char *name; /* never NULL */
     oci_type type;
     bool nullable;
     int32_t byte_width; /* FIXED: width of a value; DICTIONARY: width of an index; else 0 */
     int32_t precision;  /* decimals */
     int32_t scale;
-    oci_time_unit unit; /* time, timestamp, duration */
-    char *timezone;     /* timestamp; NULL = without */
-    oci_type index_type;           /* DICTIONARY: an integer type */
-    bool dictionary_ordered;       /* DICTIONARY */
-    struct oci_field *dictionary;  /* DICTIONARY: type of the values (name ""), else NULL */
-    int32_t n_children;            /* nested types, later */
+    oci_time_unit unit;           /* time, timestamp, duration */
+    char *timezone;               /* timestamp; NULL = without */
+    oci_type index_type;          /* DICTIONARY: an integer type */
+    bool dictionary_ordered;      /* DICTIONARY */
+    struct oci_field *dictionary; /* DICTIONARY: type of the values (name ""), else NULL */
+    int32_t n_children;           /* nested types, later */
     struct oci_field *children;
-    char *metadata;                /* Arrow C data encoding (int32 n, then length-prefixed pairs), or NULL */
+    char *metadata; /* C data encoding: int32 n, then length-prefixed pairs; or NULL */
     int64_t metadata_bytes;
 } oci_field;
 
@@ -111,14 +113,20 @@ oci_layout oci_type_layout(oci_type type);
 const char *oci_type_name(oci_type type); /* "utf8", "large_list", ... */
 /* "decimal128(15, 2)", "timestamp[us, UTC]", "dictionary<int8, utf8>". Cut to the buffer. */
 void oci_field_type_text(const oci_field *field, char *buf, size_t size);
-static inline oci_layout oci_field_layout(const oci_field *field) { return oci_type_layout(field->type); }
+static inline oci_layout oci_field_layout(const oci_field *field)
+{
+    return oci_type_layout(field->type);
+}
 
 /* Schemas are small and rare (not per row): malloc'ed, not charged.
  *
- * From a C data schema, which must be a struct ("+s"). Reads it only; the caller still releases it. OC_EUNSUPPORTED
- * for a type that is known and not supported yet, OC_EDATA for a format string that means nothing. */
-OC_NODISCARD oc_status oci_schema_import(const struct ArrowSchema *in, oci_schema **out, oc_error *err);
-OC_NODISCARD oc_status oci_schema_export(const oci_schema *schema, struct ArrowSchema *out, oc_error *err);
+ * From a C data schema, which must be a struct ("+s"). Reads it only; the caller still releases
+ * it. OC_EUNSUPPORTED for a type that is known and not supported yet, OC_EDATA for a format
+ * string that means nothing. */
+OC_NODISCARD oc_status oci_schema_import(const struct ArrowSchema *in, oci_schema **out,
+                                         oc_error *err);
+OC_NODISCARD oc_status oci_schema_export(const oci_schema *schema, struct ArrowSchema *out,
+                                         oc_error *err);
 oci_schema *oci_schema_retain(oci_schema *schema);
 void oci_schema_release(oci_schema *schema); /* NULL is fine */
 
@@ -129,22 +137,24 @@ OC_NODISCARD oc_status oci_schema_create(oci_field *fields, int32_t n_fields, ch
 OC_NODISCARD oc_status oci_field_copy(const oci_field *in, oci_field *out, oc_error *err);
 void oci_field_deinit(oci_field *field);
 /* Fills a field of a simple type (no parameters); sets byte_width. name is copied. */
-OC_NODISCARD oc_status oci_field_init(oci_field *field, const char *name, oci_type type, bool nullable,
-                                      oc_error *err);
+OC_NODISCARD oc_status oci_field_init(oci_field *field, const char *name, oci_type type,
+                                      bool nullable, oc_error *err);
 /* Sets byte_width from type (and index_type); call after filling a field by hand. */
 void oci_field_set_width(oci_field *field);
 
 /* The columns `indices[n]` of `schema`. */
-OC_NODISCARD oc_status oci_schema_select(const oci_schema *schema, const int32_t *indices, int32_t n,
-                                         oci_schema **out, oc_error *err);
+OC_NODISCARD oc_status oci_schema_select(const oci_schema *schema, const int32_t *indices,
+                                         int32_t n, oci_schema **out, oc_error *err);
 /* Same type tree and parameters; names, nullability and metadata do not count. */
 bool oci_field_same_type(const oci_field *a, const oci_field *b);
-/* Index of the only column with this name; exact match first, else case-insensitive when unique. OC_EINVAL when there
- * is none (the message lists near names) or several. */
-OC_NODISCARD oc_status oci_schema_find(const oci_schema *schema, const char *name, int32_t *out, oc_error *err);
+/* Index of the only column with this name; exact match first, else case-insensitive when unique.
+ * OC_EINVAL when there is none (the message lists near names) or several. */
+OC_NODISCARD oc_status oci_schema_find(const oci_schema *schema, const char *name, int32_t *out,
+                                       oc_error *err);
 
-/* The working form of a schema: views become plain 32-bit utf8 / binary. Operators buffer, spill and merge batches of
- * this schema; oci_batch_export turns them back. A schema without views is returned as it is, retained. */
+/* The working form of a schema: views become plain 32-bit utf8 / binary. Operators buffer, spill
+ * and merge batches of this schema; oci_batch_export turns them back. A schema without views is
+ * returned as it is, retained. */
 OC_NODISCARD oc_status oci_schema_working(oci_schema *schema, oci_schema **out, oc_error *err);
 
 #endif /* OUTCORE_ARROW_SCHEMA_H */

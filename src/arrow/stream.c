@@ -1,11 +1,13 @@
 /* Streams over the Arrow C stream interface, in both directions.
  *
- * In:   ArrowArrayStream ──get_next──> oci_batch_import ──> oci_batch_validate ──> next()
- * Out:  next() ──> oci_batch_export ──> get_next
+ * In:   ArrowArrayStream ──get_next──> oci_batch_import ──> oci_batch_validate ──> next() Out:
+ * next() ──> oci_batch_export ──> get_next
  *
- * Both keep the first error and give it again on every later call: after an error the position in the
- * stream is unknown, and going on could lose rows without a sign. Both keep giving the end
- * after the end. Texts of a producer's get_last_error stay the producer's and are copied at once. */
+ * Both keep the first error and give it again on every later call: after an error the position in
+ * the stream is unknown, and going on could lose rows without a sign. Both keep giving the end
+ * after the end. Texts of a producer's get_last_error stay the producer's and are copied at once.
+ *
+ * The struct of a stream comes from malloc, one per stream. */
 #include "arrow/stream.h"
 
 #include <stdio.h>
@@ -19,7 +21,7 @@ void oci_stream_close(oci_stream *stream)
     }
 }
 
-/* ---- in ------------------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 typedef struct imported_stream {
     oci_stream base;
@@ -136,7 +138,7 @@ oc_status oci_stream_import(struct ArrowArrayStream *in, oci_stream **out, oc_er
     return OC_OK;
 }
 
-/* ---- out ------------------------------------------------------------------------------------------------ */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 typedef struct exported_stream {
     oci_stream *stream;

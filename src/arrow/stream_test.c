@@ -45,7 +45,7 @@ static oci_stream *open_made(const arrow_stream_maker *maker)
     return stream;
 }
 
-/* ---- in -------------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 static void batches_come_in_order_until_the_end(void **state)
 {
@@ -229,7 +229,7 @@ static void damaged_values_are_refused_with_the_batch_number(void **state)
     assert_int_equal(arrow_maker_live(), 0);
 }
 
-/* ---- out ------------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 /* What a test keeps of a stream that was handed out. */
 typedef struct handed_out {

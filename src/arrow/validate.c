@@ -1,12 +1,13 @@
 /* Checking that every value of a batch can be reached inside its buffers.
  *
- * Batches that come from outside are checked once, here; after that the loops of gather, key encoding
- * and merging trust what they read. What is checked: offsets never step back (even across null
- * slots: slices and range copies rely on it), views stay inside their buffers, dictionary
- * indices stay inside their dictionary. Slots that are null may hold any view or index.
+ * Batches that come from outside are checked once, here; after that the loops of gather, key
+ * encoding and merging trust what they read. What is checked: offsets never step back (even
+ * across null slots: slices and range copies rely on it), views stay inside their buffers,
+ * dictionary indices stay inside their dictionary. Slots that are null may hold any view or
+ * index.
  *
- * The loops only gather evidence, without a branch per row, so that the compiler can turn them into
- * vector code; a second, slow walk finds the row for the message once something is known to
+ * The loops only gather evidence, without a branch per row, so that the compiler can turn them
+ * into vector code; a second, slow walk finds the row for the message once something is known to
  * be wrong. The true sizes of buffers are not part of the C data interface: where nobody can tell
  * them (`bytes_size` -1), only the order is checked. */
 #include <assert.h>
@@ -34,7 +35,7 @@ static bool slot_is_valid(const oci_column *column, int64_t row)
     return column->validity == NULL || oci_bit_get(column->validity, column->offset + row);
 }
 
-/* ---- offsets ---------------------------------------------------------------------------------- */
+/* ---- offsets --------------------------------------------------------------------------------- */
 
 static int64_t offset_at(const oci_column *column, int64_t row)
 {
@@ -101,7 +102,7 @@ static oc_status validate_offsets(const oci_column *column, int64_t bytes_size, 
     return OC_OK;
 }
 
-/* ---- views -------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static bool view_is_sound(const oci_column *column, int64_t row)
 {
@@ -139,7 +140,7 @@ static oc_status validate_views(const oci_column *column, oc_error *err)
     return OC_OK;
 }
 
-/* ---- dictionary indices --------------------------------------------------------------------------- */
+/* ---- dictionary indices ---------------------------------------------------------------------- */
 
 /* Unsigned comparison catches negative indices as well: they become huge. One loop per width. */
 #define DEFINE_INDICES_FIT(width)                                                       \
@@ -206,7 +207,7 @@ static oc_status validate_dictionary(const oci_column *column, oc_error *err)
     return OC_OK;
 }
 
-/* ---- all together ----------------------------------------------------------------------------------- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 oc_status oci_column_validate(const oci_column *column, int64_t bytes_size, oc_error *err)
 {

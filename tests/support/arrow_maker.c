@@ -1,7 +1,8 @@
-/* See arrow_maker.h. Every value comes from mix(seed, column, id): no state runs along, so any part of
- * the imaginary table can be made on its own and in any layout.
+/* See arrow_maker.h. Every value comes from mix(seed, column, id): no state runs along, so any
+ * part of the imaginary table can be made on its own and in any layout.
  *
- * Buffers are malloc'ed at their exact size, so that the address sanitizer sees every read past an end. */
+ * Buffers are malloc'ed at their exact size, so that the address sanitizer sees every read past
+ * an end. */
 #include "support/arrow_maker.h"
 
 #include <stdatomic.h>
@@ -57,7 +58,7 @@ static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
     return h;
 }
 
-/* ---- what a column is --------------------------------------------------------------------------------- */
+/* ---- what a column is ------------------------------------------------------------------------ */
 
 typedef struct column_spec {
     char name[FORMAT_BYTES_MAX];
@@ -117,7 +118,7 @@ static int32_t width_of(const char *format)
     return narrow ? 4 : 8;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static int64_t units_per_second(char unit)
 {
@@ -216,8 +217,9 @@ static void make_fixed(const char *format, uint64_t h, uint8_t *out)
     }
 }
 
-/* Few letters, so that long common prefixes are frequent. utf8 gets letters of 1, 2 and 4 bytes and the
- * zero byte, binary gets many bytes 0x00 and 0xFF. Returns the length; `out` NULL asks for it alone. */
+/* Few letters, so that long common prefixes are frequent. utf8 gets letters of 1, 2 and 4 bytes
+ * and the zero byte, binary gets many bytes 0x00 and 0xFF. Returns the length; `out` NULL asks
+ * for it alone. */
 static int64_t make_string(const arrow_maker *maker, bool utf8, uint64_t h, uint8_t *out)
 {
     static const char *const letters[] = {"a", "b", "a", "Z", "\xC3\xA9", "\xF0\x9F\x98\x80",
@@ -241,7 +243,7 @@ static int64_t make_string(const arrow_maker *maker, bool utf8, uint64_t h, uint
     return length;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* What a made array owns. */
 typedef struct made_array {
@@ -556,7 +558,7 @@ void arrow_make_array(const char *const *columns, int32_t n_columns, const arrow
     out->children = n_columns > 0 ? made->child_pointers : NULL;
 }
 
-/* ---- schemas -------------------------------------------------------------------------------------------------- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 typedef struct made_schema {
     char name[FORMAT_BYTES_MAX];
@@ -621,7 +623,7 @@ void arrow_make_schema(const char *const *columns, int32_t n_columns, struct Arr
     out->children = n_columns > 0 ? made->child_pointers : NULL;
 }
 
-/* ---- streams ---------------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 typedef struct made_stream {
     arrow_stream_maker maker;

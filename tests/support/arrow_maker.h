@@ -1,21 +1,23 @@
-/* Makes Arrow data for tests, through the C data interface alone: schemas, arrays and streams of any
- * supported type, as some other library would hand them in.
+/* Makes Arrow data for tests, through the C data interface alone: schemas, arrays and streams of
+ * any supported type, as some other library would hand them in.
  *
- * The *values* depend on the seed, the column's place, the row and `distinct` only. How they lie in
- * memory (offset, garbage, alignment, null count told or not, strings as offsets, views or dictionary) does
- * not change them. So two arrays of one seed are equal row by row whatever their options, and
- * `first_row` makes part of a longer table.
+ * The *values* depend on the seed, the column's place, the row and `distinct` only. How they lie
+ * in memory (offset, garbage, alignment, null count told or not, strings as offsets, views or
+ * dictionary) does not change them. So two arrays of one seed are equal row by row whatever their
+ * options, and `first_row` makes part of a longer table.
  *
- * A column is told by a short text: "name=format", or "name=index>format" for a dictionary. Without
- * "name=" the columns are called c0, c1, ...
+ * A column is told by a short text: "name=format", or "name=index>format" for a dictionary.
+ * Without "name=" the columns are called c0, c1, ...
  *
  *     const char *columns[] = {"id=l", "price=d:15,2", "flag=c>u"};
  *     struct ArrowSchema schema;
  *     struct ArrowArray array;
  *     arrow_make_schema(columns, 3, &schema);
- *     arrow_make_array(columns, 3, &(arrow_maker){.seed = 1, .length = 100, .null_percent = 10}, &array);
+ *     arrow_maker maker = {.seed = 1, .length = 100, .null_percent = 10};
+ *     arrow_make_array(columns, 3, &maker, &array);
  *
- * Everything is malloc'ed and freed by the release callbacks. Running out of memory ends the program. */
+ * Everything is malloc'ed and freed by the release callbacks. Running out of memory ends the
+ * program. */
 #ifndef OUTCORE_TESTS_SUPPORT_ARROW_MAKER_H
 #define OUTCORE_TESTS_SUPPORT_ARROW_MAKER_H
 
@@ -63,7 +65,8 @@ typedef struct arrow_stream_maker {
 
 void arrow_make_stream(const arrow_stream_maker *maker, struct ArrowArrayStream *out);
 
-/* Arrays, schemas and streams (with children and dictionaries each counted) that are not released yet. */
+/* Arrays, schemas and streams (with children and dictionaries each counted) that are not released
+ * yet. */
 int64_t arrow_maker_live(void);
 
 #endif /* OUTCORE_TESTS_SUPPORT_ARROW_MAKER_H */
