@@ -1,0 +1,143 @@
+/* See file_format.h. */
+#include "api/file_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAGIC_BYTES 8
+
+oc_format oci_format_of_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash == NULL ? path : slash, '.');
+    oc_format format = OC_FORMAT_AUTO;
+    if (dot != NULL && oc_format_parse(dot + 1, &format) && format != OC_FORMAT_TABLE && format != OC_FORMAT_NULL) {
+        return format;
+    }
+    return OC_FORMAT_AUTO;
+}
+
+/* -- a file that gives its first bytes again ------------------------------------------------------------------- */
+
+typedef struct peeked_file {
+    oci_file base; /* must be first */
+    oci_file *inner;
+    uint8_t head[MAGIC_BYTES];
+    int64_t head_bytes;
+    int64_t given; /* of head */
+} peeked_file;
+
+static oc_status peeked_pread(oci_file *f, void *buf, int64_t size, int64_t offset, int64_t *n_read, oc_error *err)
+{
+    (void)buf;
+    (void)size;
+    (void)offset;
+    (void)n_read;
+    OC_FAIL(err, OC_EIO, "could not read \"%s\" at a position: it is a pipe", f->name);
+}
+
+static oc_status peeked_pwrite(oci_file *f, const void *buf, int64_t size, int64_t offset, oc_error *err)
+{
+    (void)buf;
+    (void)size;
+    (void)offset;
+    OC_FAIL(err, OC_EIO, "could not write to \"%s\": it is open for reading", f->name);
+}
+
+static oc_status peeked_read(oci_file *f, void *buf, int64_t size, int64_t *n_read, oc_error *err)
+{
+    peeked_file *self = (peeked_file *)f;
+    int64_t left = self->head_bytes - self->given;
+    if (left == 0 || size == 0) {
+        return oci_read(self->inner, buf, size, n_read, err);
+    }
+    int64_t n = size < left ? size : left;
+    memcpy(buf, self->head + self->given, (size_t)n);
+    self->given += n;
+    *n_read = n;
+    return OC_OK;
+}
+
+static oc_status peeked_write(oci_file *f, const void *buf, int64_t size, oc_error *err)
+{
+    return peeked_pwrite(f, buf, size, 0, err);
+}
+
+static oc_status peeked_size(oci_file *f, int64_t *out, oc_error *err)
+{
+    return oci_file_size(((peeked_file *)f)->inner, out, err);
+}
+
+static void peeked_discard(oci_file *f, int64_t offset, int64_t size)
+{
+    (void)f;
+    (void)offset;
+    (void)size;
+}
+
+static oc_status peeked_close(oci_file *f, oc_error *err)
+{
+    peeked_file *self = (peeked_file *)f;
+    oc_status status = oci_close(self->inner, err);
+    free(self);
+    return status;
+}
+
+static const oci_file_ops peeked_ops = {
+    .pread = peeked_pread,
+    .pwrite = peeked_pwrite,
+    .read = peeked_read,
+    .write = peeked_write,
+    .size = peeked_size,
+    .discard = peeked_discard,
+    .close = peeked_close,
+};
+
+static oc_status peek_pipe(oci_file **file, uint8_t *head, int64_t *n, oc_error *err)
+{
+    peeked_file *self = calloc(1, sizeof *self);
+    oc_status status = OC_OK;
+    if (self == NULL) {
+        status = OC_SET(err, OC_ENOMEM, "could not open \"%s\": out of memory", (*file)->name);
+    } else {
+        status = oci_read_full(*file, self->head, MAGIC_BYTES, &self->head_bytes, err);
+    }
+    if (status != OC_OK) {
+        free(self);
+        oci_close(*file, NULL);
+        *file = NULL;
+        return status;
+    }
+    self->base = (oci_file){.ops = &peeked_ops, .name = (*file)->name, .fd = -1};
+    self->inner = *file;
+    *file = &self->base;
+    memcpy(head, self->head, MAGIC_BYTES);
+    *n = self->head_bytes;
+    return OC_OK;
+}
+
+oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
+{
+    uint8_t head[MAGIC_BYTES] = {0};
+    int64_t n = 0;
+    if (!(*file)->seekable) {
+        OC_TRY(peek_pipe(file, head, &n, err));
+    } else {
+        oc_status status = oci_pread(*file, head, MAGIC_BYTES, 0, &n, err);
+        if (status != OC_OK) {
+            oci_close(*file, NULL);
+            *file = NULL;
+            return status;
+        }
+    }
+    static const uint8_t continuation[4] = {0xff, 0xff, 0xff, 0xff};
+    if (n >= 6 && memcmp(head, "ARROW1", 6) == 0) {
+        *out = OC_FORMAT_ARROW;
+    } else if (n >= 4 && memcmp(head, continuation, 4) == 0) {
+        *out = OC_FORMAT_ARROWS;
+    } else {
+        *out = OC_FORMAT_CSV;
+    }
+    return OC_OK;
+}

@@ -1,0 +1,160 @@
+/* oc_write_file: runs a stream to its end and writes what it gives. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/context.h"
+#include "api/file_format.h"
+#include "formats/text_writer.h"
+#include "ipc/writer.h"
+
+/* One of the writers behind one face. */
+typedef struct sink {
+    oci_ipc_writer *ipc;
+    oci_text_writer *text; /* both NULL: rows are counted only */
+} sink;
+
+static oci_codec_id body_codec(oc_codec codec)
+{
+    switch (codec) {
+    case OC_CODEC_LZ4: return OCI_CODEC_LZ4_FRAME;
+    case OC_CODEC_ZSTD: return OCI_CODEC_ZSTD;
+    default: return OCI_CODEC_NONE;
+    }
+}
+
+static oc_status open_text(oc_context *context, oci_file *file, oci_schema *schema, oci_text_format format,
+                           const oc_write_options *given, char delimiter, sink *out, oc_error *err)
+{
+    oci_text_options options = {
+        .delimiter = given->delimiter != 0 ? given->delimiter : delimiter,
+        .header = given->header != 2,
+        .null_text = given->null_text,
+        .width = given->table_width,
+        .max_rows = given->max_rows,
+    };
+    return oci_text_writer_open(&context->env, file, schema, format, &options, context->output, &out->text, err);
+}
+
+static oc_status open_sink(oc_context *context, oci_file *file, oci_schema *schema, const oc_write_options *options,
+                           sink *out, oc_error *err)
+{
+    switch (options->format) {
+    case OC_FORMAT_CSV: return open_text(context, file, schema, OCI_TEXT_CSV, options, ',', out, err);
+    case OC_FORMAT_TSV: return open_text(context, file, schema, OCI_TEXT_CSV, options, '\t', out, err);
+    case OC_FORMAT_JSON: return open_text(context, file, schema, OCI_TEXT_JSON, options, 0, out, err);
+    case OC_FORMAT_NDJSON: return open_text(context, file, schema, OCI_TEXT_NDJSON, options, 0, out, err);
+    case OC_FORMAT_TABLE: return open_text(context, file, schema, OCI_TEXT_TABLE, options, 0, out, err);
+    case OC_FORMAT_ARROW:
+    case OC_FORMAT_ARROWS:
+        return oci_ipc_writer_open(&context->env, file, schema, options->format == OC_FORMAT_ARROW,
+                                   body_codec(options->codec), 0, context->output, &out->ipc, err);
+    case OC_FORMAT_NULL: return OC_OK;
+    default: OC_FAIL(err, OC_EUNSUPPORTED, "could not write \"%s\": this format can be read only", file->name);
+    }
+}
+
+static oc_status add_to_sink(sink *s, const oci_batch *batch, oc_error *err)
+{
+    if (s->ipc != NULL) {
+        return oci_ipc_writer_add(s->ipc, batch, err);
+    }
+    return s->text != NULL ? oci_text_writer_add(s->text, batch, err) : OC_OK;
+}
+
+static oc_status finish_sink(sink *s, oc_error *err)
+{
+    if (s->ipc != NULL) {
+        return oci_ipc_writer_finish(s->ipc, err);
+    }
+    return s->text != NULL ? oci_text_writer_finish(s->text, err) : OC_OK;
+}
+
+static oc_status drain(oc_context *context, oci_stream *input, sink *s, int64_t *rows, oc_error *err)
+{
+    for (;;) {
+        OC_TRY(oci_env_tick(&context->env, err));
+        oci_batch *batch;
+        OC_TRY(oci_stream_next(input, &batch, err));
+        if (batch == NULL) {
+            return finish_sink(s, err);
+        }
+        *rows += batch->length;
+        oc_status status = add_to_sink(s, batch, err);
+        oci_batch_release(batch);
+        OC_TRY(status);
+    }
+}
+
+static oc_status write_stream(oc_context *context, oci_stream *input, oci_file *file, const oc_write_options *options,
+                              int64_t *rows, oc_error *err)
+{
+    sink s = {0};
+    oc_status status = open_sink(context, file, input->schema, options, &s, err);
+    if (status == OC_OK) {
+        status = drain(context, input, &s, rows, err);
+    }
+    oci_ipc_writer_destroy(s.ipc);
+    oci_text_writer_destroy(s.text);
+    return status;
+}
+
+/* Devices and pipes are written directly; a regular file (or none yet) is replaced when the new one is complete. */
+static bool is_written_directly(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+static oc_status open_output(oc_context *context, const char *path, bool *direct, oci_file **out, oc_error *err)
+{
+    const oci_io *io = context->env.io;
+    *direct = true;
+    if (strcmp(path, "-") == 0) {
+        return io->wrap(io, STDOUT_FILENO, "standard output", out, err);
+    }
+    *direct = is_written_directly(path);
+    return oci_open(io, path, *direct ? OCI_OPEN_CREATE : OCI_OPEN_OUTPUT, out, err);
+}
+
+static oc_status write_to_path(oc_context *context, oci_stream *input, const char *path,
+                               const oc_write_options *options, int64_t *rows, oc_error *err)
+{
+    oci_file *file = NULL;
+    bool direct = true;
+    OC_TRY(open_output(context, path, &direct, &file, err));
+    oc_status status = write_stream(context, input, file, options, rows, err);
+    if (status == OC_OK && !direct) {
+        status = context->env.io->publish(context->env.io, file, path, err);
+    }
+    oc_status closed = oci_close(file, status == OC_OK ? err : NULL);
+    return status != OC_OK ? status : closed;
+}
+
+oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, const char *path,
+                        const oc_write_options *options, int64_t *rows, oc_error *error)
+{
+    oci_stream *stream;
+    OC_TRY(oci_stream_import(input, &stream, error));
+    oc_write_options given = OC_WRITE_OPTIONS_INIT;
+    oc_status status = OC_OK;
+    if (options != NULL) {
+        status = oci_copy_options(&given, options, options->struct_size, sizeof given, "write options", error);
+    }
+    if (given.format == OC_FORMAT_AUTO) {
+        given.format = oci_format_of_name(path);
+        given.format = given.format == OC_FORMAT_AUTO ? OC_FORMAT_CSV : given.format;
+    }
+    int64_t n = 0;
+    if (status == OC_OK && given.format == OC_FORMAT_NULL) {
+        sink nothing = {0};
+        status = drain(context, stream, &nothing, &n, error);
+    } else if (status == OC_OK) {
+        status = write_to_path(context, stream, path, &given, &n, error);
+    }
+    oci_stream_close(stream);
+    if (rows != NULL) {
+        *rows = n;
+    }
+    return status;
+}

@@ -1,0 +1,530 @@
+/* The external sort as a stream: taking input, giving out rows.
+ *
+ *   input batch -> chunk (as it is, or compacted) -> keys -> row buffer
+ *      budget refuses -> the buffer is sorted and spilled as a run (sort_spill.c), and the chunk is tried again
+ *   end of input -> nothing spilled: rows come from the buffer in order (phase MEMORY)
+ *                -> else: runs and buffer are merged (phase MERGE)
+ *
+ * Memory. Chunks, keys and entries are charged as they come. What spilling needs (two slabs, an encode buffer, scratch) is set aside
+ * beforehand in `workspace`, together with a part for the merge, so that the rows left at the end can usually stay. When a request of
+ * somebody else (the reader below us, another operator) is refused, the budget calls reclaim(), and the buffer is spilled if no
+ * call is running or if we are just waiting for that reader.
+ *
+ * Order. Chunks, runs and merge inputs all keep input order among equal keys, so the sort is stable, and the result does not depend on where
+ * spills happened. */
+#include "ops/sort/sort.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "ops/sort/sort_internal.h"
+
+/* Output batches are larger than blocks where memory allows, since consumers like them so: limit / 16, at most 4 MiB. */
+#define OUTPUT_BYTES_MAX ((int64_t)4 << 20)
+/* Scratch is 72 bytes a row, so batches of rows narrower than this are bounded by their number of rows. */
+#define ROW_BYTES_ASSUMED 64
+#define ROWS_MIN 64
+/* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each chunk has a fixed cost. */
+#define CHUNK_ROWS_MIN 512
+#define SMALL_ROWS_MAX 4096
+/* At most 1/64 of the limit goes into the list of runs. */
+#define RUN_LIST_SHARE 64
+
+/* -- making and closing -------------------------------------------------------------------------------------- */
+
+static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err);
+static void sort_close(oci_stream *stream);
+static int64_t sort_held(void *self);
+static int64_t sort_reclaim(void *self, int64_t bytes);
+
+/* A value that differs from thread to thread and is never 0. */
+static uintptr_t thread_identity(void)
+{
+    static _Thread_local char mark;
+    return (uintptr_t)&mark;
+}
+
+static void derive_sizes(oci_sort *sort)
+{
+    int64_t limit = oci_budget_limit(sort->env->budget);
+    sort->block_bytes = oci_env_block_bytes(sort->env);
+    sort->block_rows =
+        oci_min64(OCI_GATHER_ROWS_MAX, oci_max64(ROWS_MIN, sort->block_bytes / ROW_BYTES_ASSUMED));
+    sort->output_bytes = oci_max64(sort->block_bytes, oci_min64(limit / 16, OUTPUT_BYTES_MAX));
+    int64_t rows = oci_max64(ROWS_MIN, sort->output_bytes / ROW_BYTES_ASSUMED);
+    sort->output_rows = oci_min64(oci_min64(sort->env->batch_rows, rows), OCI_GATHER_ROWS_MAX);
+    int64_t runs = limit / RUN_LIST_SHARE / (int64_t)sizeof(oci_sorted_run);
+    sort->runs_max = (int32_t)oci_max64(16, oci_min64(runs, 1 << 20));
+    sort->wide_bytes = sort->block_bytes;
+}
+
+static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_keys, oc_error *err)
+{
+    sort->keys = malloc(sizeof *keys * (size_t)(n_keys + 1));
+    if (sort->keys == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not set up a sort: out of memory");
+    }
+    memcpy(sort->keys, keys, sizeof *keys * (size_t)n_keys);
+    sort->n_keys = n_keys;
+    OC_TRY(oci_schema_working(sort->input->schema, &sort->base.schema, err));
+    OC_TRY(oci_row_key_check(sort->base.schema, keys, n_keys, err));
+    OC_TRY(oci_mem_open(sort->env->budget, "sort", &sort->mem, err));
+    sort->workspace.mem = sort->mem;
+    oci_run_list_init(&sort->runs, sort->mem);
+    OC_TRY(oci_row_buffer_create(sort->keys, n_keys, sort->mem, &sort->buffer, err));
+    OC_TRY(oci_worker_create(sort->env->threads, &sort->worker, err));
+    derive_sizes(sort);
+    return OC_OK;
+}
+
+oc_status oci_sort_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input, const oci_sort_key *keys,
+                        int32_t n_keys, int64_t limit, oci_stream **out, oc_error *err)
+{
+    oci_sort *sort = calloc(1, sizeof *sort);
+    if (sort == NULL) {
+        oci_stream_close(input);
+        OC_FAIL(err, OC_ENOMEM, "could not set up a sort: out of memory");
+    }
+    sort->base.next = sort_next;
+    sort->base.close = sort_close;
+    sort->env = env;
+    sort->manager = oci_spill_manager_retain(manager);
+    sort->input = input;
+    sort->limit = limit;
+    pthread_mutex_init(&sort->lock, NULL);
+    sort->reclaimer = (oci_reclaimer){.held = sort_held, .reclaim = sort_reclaim, .self = sort};
+    atomic_fetch_add(&manager->operators, 1);
+    oci_budget_register(env->budget, &sort->reclaimer);
+    oc_status status = init_sort(sort, keys, n_keys, err);
+    if (status != OC_OK) {
+        sort_close(&sort->base);
+        return status;
+    }
+    *out = &sort->base;
+    return OC_OK;
+}
+
+static void release_small(oci_sort *sort)
+{
+    for (int32_t i = 0; i < sort->n_small; i++) {
+        oci_batch_release(sort->small[i]);
+    }
+    sort->n_small = 0;
+    sort->small_rows = 0;
+    sort->small_bytes = 0;
+}
+
+/* Gives back everything but the stream itself; also when the work ends before the stream is closed. */
+static void release_work(oci_sort *sort)
+{
+    oci_merge_destroy(sort->merge);
+    sort->merge = NULL;
+    release_small(sort);
+    if (sort->buffer != NULL) {
+        oci_row_buffer_clear(sort->buffer);
+    }
+    oci_run_writer_destroy(sort->writer);
+    sort->writer = NULL;
+    oci_ipc_decoder_destroy(sort->decoder);
+    sort->decoder = NULL;
+    oci_spill_file_close(sort->file);
+    sort->file = NULL;
+    if (sort->mem != NULL) {
+        oci_run_list_deinit(&sort->runs);
+        oci_reservation_release(&sort->workspace);
+        oci_mem_free(sort->mem, sort->cutoff, sort->cutoff_bytes);
+        sort->cutoff = NULL;
+    }
+    oci_stream_close(sort->input);
+    sort->input = NULL;
+    atomic_store(&sort->held, 0);
+}
+
+static void sort_close(oci_stream *stream)
+{
+    oci_sort *sort = (oci_sort *)stream;
+    oci_budget_unregister(sort->env->budget, &sort->reclaimer);
+    release_work(sort);
+    oci_row_buffer_destroy(sort->buffer);
+    oci_worker_destroy(sort->worker);
+    oci_mem_close(sort->mem);
+    oci_schema_release(sort->base.schema);
+    atomic_fetch_sub(&sort->manager->operators, 1);
+    oci_spill_manager_release(sort->manager);
+    pthread_mutex_destroy(&sort->lock);
+    free(sort->keys);
+    free(sort);
+}
+
+/* -- taking input -------------------------------------------------------------------------------------------- */
+
+static void note_held(oci_sort *sort)
+{
+    atomic_store(&sort->held, oci_row_buffer_bytes(sort->buffer));
+}
+
+/* Adds a chunk; spills once when the budget refuses. Takes the batch. */
+static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
+{
+    if (sort->cutoff != NULL) {
+        OC_TRY(oci_sort_filter(sort, batch, &batch, err));
+        if (batch == NULL) {
+            return OC_OK;
+        }
+    }
+    int64_t bytes = batch->slab_bytes;
+    oc_status status = oci_sort_ensure_workspace(sort, bytes, err);
+    if (status == OC_OK) {
+        status = oci_row_buffer_add(sort->buffer, batch, NULL);
+        if (status == OC_EBUDGET && oci_row_buffer_rows(sort->buffer) > 0) {
+            status = oci_sort_spill(sort, 0, err);
+            if (status == OC_OK) {
+                status = oci_row_buffer_add(sort->buffer, batch, NULL);
+            }
+        }
+        if (status == OC_EBUDGET) {
+            status = oci_sort_row_too_large(sort, bytes, err);
+        } else if (status == OC_ENOMEM) {
+            status = OC_SET(err, OC_ENOMEM, "could not buffer %" PRId64 " rows: out of memory", batch->length);
+        }
+    }
+    if (status != OC_OK) {
+        oci_batch_release(batch);
+        return status;
+    }
+    note_held(sort);
+    return oci_sort_cut_back(sort, err);
+}
+
+/* A copy of rows in slab form. The budget may refuse the slab: then the buffer is spilled and it is asked again. */
+static oc_status copy_rows(oci_sort *sort, const oci_batch *const *sources, const oci_row_ref *refs,
+                           int64_t start, int64_t n, oci_batch **out, oc_error *err)
+{
+    for (int attempt = 0;; attempt++) {
+        oc_status status =
+            refs != NULL
+                ? oci_gather(sort->base.schema, sources, refs + start, n, 0, sort->mem, NULL, out, err)
+                : oci_gather_range(sort->base.schema, sources[0], start, n, 0, sort->mem, NULL, out, err);
+        if (status != OC_EBUDGET || attempt > 0 || oci_row_buffer_rows(sort->buffer) == 0) {
+            return status;
+        }
+        OC_TRY(oci_sort_spill(sort, 0, err));
+    }
+}
+
+/* Copies a batch into chunks of about block_bytes. Borrows it. */
+static oc_status copy_batch(oci_sort *sort, const oci_batch *batch, oc_error *err)
+{
+    int64_t start = 0;
+    while (start < batch->length) {
+        int64_t n;
+        OC_TRY(oci_gather_range_fit(sort->base.schema, batch, start, batch->length - start, sort->block_bytes,
+                                    sort->mem, &n, NULL, err));
+        oci_batch *chunk;
+        OC_TRY(copy_rows(sort, &batch, NULL, start, n, &chunk, err));
+        OC_TRY(add_chunk(sort, chunk, err));
+        start += n;
+    }
+    return OC_OK;
+}
+
+static oc_status add_small_rows(oci_sort *sort, oci_row_ref *refs, oc_error *err)
+{
+    int64_t rows = 0;
+    for (int32_t i = 0; i < sort->n_small; i++) {
+        for (int64_t row = 0; row < sort->small[i]->length; row++) {
+            refs[rows++] = (oci_row_ref){(uint32_t)i, (uint32_t)row};
+        }
+    }
+    const oci_batch *const *sources = (const oci_batch *const *)sort->small;
+    int64_t start = 0;
+    while (start < rows) {
+        int64_t n;
+        oci_batch *chunk;
+        OC_TRY(oci_gather_fit(sort->base.schema, sources, refs + start, rows - start, sort->block_bytes, sort->mem,
+                              &n, NULL, err));
+        OC_TRY(copy_rows(sort, sources, refs, start, n, &chunk, err));
+        OC_TRY(add_chunk(sort, chunk, err));
+        start += n;
+    }
+    return OC_OK;
+}
+
+/* Copies the small batches that were put aside into chunks. */
+static oc_status flush_small(oci_sort *sort, oc_error *err)
+{
+    if (sort->n_small == 0) {
+        return OC_OK;
+    }
+    if (sort->n_small == 1) {
+        oc_status alone = copy_batch(sort, sort->small[0], err);
+        release_small(sort);
+        return alone;
+    }
+    int64_t bytes = sort->small_rows * (int64_t)sizeof(oci_row_ref);
+    void *refs;
+    oc_status status = oci_mem_alloc(sort->mem, bytes, &refs, err);
+    if (status == OC_OK) {
+        status = add_small_rows(sort, refs, err);
+        oci_mem_free(sort->mem, refs, bytes);
+    }
+    release_small(sort);
+    return status;
+}
+
+/* Whether a batch can be kept as it is: memory that the budget already paid for, in working form, and not part of something much
+ * larger. */
+static bool is_chunk(const oci_sort *sort, const oci_batch *batch)
+{
+    return batch->mem != NULL && oci_mem_budget(batch->mem) == sort->env->budget && batch->parent == NULL &&
+           sort->base.schema == sort->input->schema && batch->length >= CHUNK_ROWS_MIN;
+}
+
+static bool is_wide(const oci_sort *sort, const oci_batch *batch)
+{
+    return batch->mem != NULL && batch->slab_bytes >= sort->block_bytes / 4;
+}
+
+static oc_status put_aside(oci_sort *sort, oci_batch *batch, oc_error *err)
+{
+    sort->small[sort->n_small++] = batch;
+    sort->small_rows += batch->length;
+    sort->small_bytes += batch->bytes;
+    bool full = sort->n_small == OCI_SMALL_BATCHES_MAX || sort->small_rows >= SMALL_ROWS_MAX ||
+                sort->small_bytes >= sort->block_bytes / 2;
+    return full ? flush_small(sort, err) : OC_OK;
+}
+
+/* Takes the batch. */
+static oc_status add_batch(oci_sort *sort, oci_batch *batch, oc_error *err)
+{
+    if (sort->env->progress != NULL) {
+        atomic_fetch_add(&sort->env->progress->input_rows, batch->length);
+    }
+    if (batch->length == 0) {
+        oci_batch_release(batch);
+        return OC_OK;
+    }
+    if (batch->length < CHUNK_ROWS_MIN && !is_wide(sort, batch)) {
+        return put_aside(sort, batch, err);
+    }
+    /* Rows keep their order: what was put aside goes first. */
+    oc_status status = flush_small(sort, err);
+    if (status == OC_OK && (is_chunk(sort, batch) ||
+                            (is_wide(sort, batch) && sort->base.schema == sort->input->schema &&
+                             batch->parent == NULL))) {
+        return add_chunk(sort, batch, err);
+    }
+    if (status == OC_OK) {
+        status = copy_batch(sort, batch, err);
+    }
+    oci_batch_release(batch);
+    return status;
+}
+
+/* Gets the next batch; while that runs the buffer may be spilled at the request of whoever makes the batch. */
+static oc_status pull(oci_sort *sort, oci_batch **out, oc_error *err)
+{
+    atomic_store(&sort->puller, thread_identity());
+    oc_status status = oci_stream_next(sort->input, out, err);
+    atomic_store(&sort->puller, 0);
+    /* A spill that failed in there is the cause of what failed after it. */
+    if (sort->status != OC_OK) {
+        if (status == OC_OK) {
+            oci_batch_release(*out);
+        }
+        if (err != NULL) {
+            *err = sort->error;
+        }
+        return sort->status;
+    }
+    return status;
+}
+
+/* When another operator waits for memory, nobody keeps more than its share. */
+static oc_status be_fair(oci_sort *sort, oc_error *err)
+{
+    if (atomic_load(&sort->manager->waiting) == 0) {
+        return OC_OK;
+    }
+    int32_t operators = atomic_load(&sort->manager->operators);
+    int64_t share = oci_budget_limit(sort->env->budget) / oci_max64(1, operators);
+    return oci_mem_held(sort->mem) > share ? oci_sort_spill(sort, 0, err) : OC_OK;
+}
+
+static oc_status absorb(oci_sort *sort, oc_error *err)
+{
+    oci_env_set_phase(sort->env, "reading");
+    OC_TRY(oci_sort_ensure_workspace(sort, sort->block_bytes, err));
+    for (;;) {
+        OC_TRY(oci_env_tick(sort->env, err));
+        oci_batch *batch;
+        OC_TRY(pull(sort, &batch, err));
+        if (batch == NULL) {
+            break;
+        }
+        OC_TRY(add_batch(sort, batch, err));
+        OC_TRY(be_fair(sort, err));
+    }
+    OC_TRY(flush_small(sort, err));
+    /* The reader below gives back its buffers before the merge plans with what is free. */
+    oci_stream_close(sort->input);
+    sort->input = NULL;
+    return OC_OK;
+}
+
+/* -- giving out rows ----------------------------------------------------------------------------------------- */
+
+static oc_status start_output(oci_sort *sort, oc_error *err)
+{
+    if (sort->runs.n > 0) {
+        OC_TRY(oci_sort_start_merge(sort, err));
+        sort->phase = OCI_SORT_MERGE;
+        return OC_OK;
+    }
+    OC_TRY(oci_row_buffer_sort(sort->buffer, err));
+    /* What was set aside for merging is for output batches now; what spilling takes stays, see shed(). */
+    OC_TRY(oci_mem_try_reserve(sort->mem, &sort->workspace,
+                               oci_min64(sort->workspace.bytes, oci_sort_workspace_bytes(sort, sort->wide_bytes)),
+                               err));
+    sort->phase = OCI_SORT_MEMORY;
+    return OC_OK;
+}
+
+static oc_status next_from_memory(oci_sort *sort, oci_batch **out, oc_error *err)
+{
+    int64_t n = oci_min64(sort->output_rows, oci_row_buffer_rows(sort->buffer) - sort->position);
+    if (sort->limit >= 0) {
+        n = oci_min64(n, sort->limit - sort->emitted);
+    }
+    if (n <= 0) {
+        return OC_OK;
+    }
+    void *refs;
+    int64_t refs_bytes = n * (int64_t)sizeof(oci_row_ref);
+    OC_TRY(oci_mem_alloc(sort->mem, refs_bytes, &refs, err));
+    oci_row_buffer_refs(sort->buffer, sort->position, n, refs);
+    int32_t n_sources;
+    const oci_batch *const *sources = oci_row_buffer_sources(sort->buffer, &n_sources);
+    oc_status status =
+        oci_gather_fit(sort->base.schema, sources, refs, n, sort->output_bytes, sort->mem, &n, NULL, err);
+    if (status == OC_OK) {
+        status = oci_gather(sort->base.schema, sources, refs, n, 0, sort->mem, NULL, out, err);
+    }
+    oci_mem_free(sort->mem, refs, refs_bytes);
+    if (status == OC_OK) {
+        sort->position += n;
+    }
+    return status;
+}
+
+/* Keeps the first rows of a batch when it goes over the limit. */
+static oc_status cut_to_limit(oci_sort *sort, oci_batch **batch, oc_error *err)
+{
+    int64_t wanted = sort->limit - sort->emitted;
+    if (sort->limit < 0 || *batch == NULL || (*batch)->length <= wanted) {
+        return OC_OK;
+    }
+    oci_batch *whole = *batch;
+    *batch = NULL;
+    oc_status status = wanted > 0 ? oci_batch_slice(whole, 0, wanted, batch, err) : OC_OK;
+    oci_batch_release(whole);
+    return status;
+}
+
+static oc_status next_in_phase(oci_sort *sort, oci_batch **out, oc_error *err)
+{
+    if (sort->limit == 0) {
+        sort->phase = OCI_SORT_END;
+    }
+    if (sort->phase == OCI_SORT_ABSORB) {
+        OC_TRY(absorb(sort, err));
+        OC_TRY(start_output(sort, err));
+    }
+    if (sort->phase == OCI_SORT_MEMORY) {
+        OC_TRY(oci_env_tick(sort->env, err));
+        OC_TRY(next_from_memory(sort, out, err));
+    } else if (sort->phase == OCI_SORT_MERGE && (sort->limit < 0 || sort->emitted < sort->limit)) {
+        OC_TRY(oci_merge_next(sort->merge, sort->output_bytes, out, err));
+    }
+    return cut_to_limit(sort, out, err);
+}
+
+static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
+{
+    oci_sort *sort = (oci_sort *)stream;
+    *out = NULL;
+    pthread_mutex_lock(&sort->lock);
+    if (sort->status == OC_OK) {
+        sort->error.status = OC_OK;
+        sort->status = next_in_phase(sort, out, &sort->error);
+        if (sort->status != OC_OK || *out == NULL) {
+            sort->phase = OCI_SORT_END;
+            release_work(sort);
+        } else {
+            sort->emitted += (*out)->length;
+        }
+        if (sort->status == OC_OK && *out != NULL && sort->env->progress != NULL) {
+            atomic_fetch_add(&sort->env->progress->output_rows, (*out)->length);
+        }
+    }
+    oc_status status = sort->status;
+    if (status != OC_OK && err != NULL) {
+        *err = sort->error;
+    }
+    pthread_mutex_unlock(&sort->lock);
+    return status;
+}
+
+/* -- giving memory back -------------------------------------------------------------------------------------- */
+
+static int64_t sort_held(void *self)
+{
+    oci_sort *sort = self;
+    return atomic_load(&sort->held);
+}
+
+/* Between two calls while rows are given out: writes the rows of the buffer that are left as a run, and goes on from there. */
+static oc_status shed(oci_sort *sort, oc_error *err)
+{
+    if (sort->phase != OCI_SORT_MEMORY) {
+        return OC_OK;
+    }
+    oc_status status = oci_sort_spill(sort, sort->position, err);
+    if (status == OC_EBUDGET) {
+        return OC_OK; /* nothing was lost: the rows are still in the buffer, and whoever asked is refused */
+    }
+    OC_TRY(status);
+    OC_TRY(oci_sort_start_merge(sort, err));
+    sort->phase = OCI_SORT_MERGE;
+    return OC_OK;
+}
+
+static int64_t sort_reclaim(void *self, int64_t bytes)
+{
+    (void)bytes;
+    oci_sort *sort = self;
+    bool is_pulling = atomic_load(&sort->puller) == thread_identity();
+    if (!is_pulling && pthread_mutex_trylock(&sort->lock) != 0) {
+        return 0;
+    }
+    int64_t before = oci_mem_held(sort->mem);
+    int64_t buffered = atomic_load(&sort->held);
+    if (sort->status == OC_OK && !sort->is_spilling && buffered > 0) {
+        oc_error error = {0};
+        oc_status status =
+            sort->phase == OCI_SORT_ABSORB ? oci_sort_spill(sort, 0, &error) : shed(sort, &error);
+        if (status != OC_OK) {
+            sort->status = status;
+            sort->error = error;
+        }
+    }
+    /* Chunks may be charged to the reader's account, so what the buffer held counts, not only our own account. */
+    int64_t freed = oci_max64(before - oci_mem_held(sort->mem), buffered - atomic_load(&sort->held));
+    if (!is_pulling) {
+        pthread_mutex_unlock(&sort->lock);
+    }
+    return oci_max64(0, freed);
+}

@@ -1,0 +1,515 @@
+/* Writing runs and merging them: the part of the sort that touches the disk.
+ *
+ * Costs, for N bytes of rows and runs of R bytes: every row is gathered, encoded and written once as part of a run, read once more per merge
+ * pass, and written again in all passes but the last. With fan-in k there are ceil(log_k(N / R)) passes. k follows from the
+ * memory: each input takes one block and its keys (about limit / 32 x 1.3), so 16-24 inputs fit and one pass is enough up to about 20 x limit,
+ * two up to 400 x. */
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/bits.h"
+#include "base/text.h"
+#include "ops/sort/sort_internal.h"
+
+/* What the consumer of the output may hold besides the batch it was given: a text or compression buffer. */
+#define CONSUMER_BYTES ((int64_t)64 << 10)
+/* Headers of slabs (record batch metadata) before the writer knows better: enough for about 100 columns. */
+#define HEAD_BYTES_ASSUMED 8192
+/* Without reading ahead a merge waits for the disk at each block; more than two blocks per input gains nothing. */
+#define SPARE_PER_INPUT 1
+/* How long a sort waits for others of the same context to give memory back. */
+#define WAIT_STEPS_MAX 5000
+#define WAIT_STEP_NS 2000000
+
+/* -- memory set aside ---------------------------------------------------------------------------------------- */
+
+static int64_t head_bytes(const oci_sort *sort)
+{
+    return sort->writer != NULL ? oci_run_writer_head_bytes(sort->writer) : HEAD_BYTES_ASSUMED;
+}
+
+static int64_t slab_charge(const oci_sort *sort, int64_t bytes)
+{
+    return oci_mem_charge_of(bytes + head_bytes(sort) + 64);
+}
+
+/* Before the writer exists its encode buffer is estimated: compressed data can be slightly larger than the slab. */
+static int64_t encode_bytes(const oci_sort *sort, int64_t bytes)
+{
+    if (sort->writer != NULL) {
+        return oci_run_writer_space_for(sort->writer, bytes);
+    }
+    if (sort->manager->codec == OCI_CODEC_NONE) {
+        return slab_charge(sort, 0);
+    }
+    return slab_charge(sort, oci_codec_bound(sort->manager->codec, bytes) + bytes / 8);
+}
+
+int64_t oci_sort_workspace_bytes(const oci_sort *sort, int64_t bytes)
+{
+    return 2 * slab_charge(sort, bytes) + encode_bytes(sort, bytes) + oci_merge_scratch_bytes(sort->block_rows);
+}
+
+/* Memory that a merge of the runs so far, one more, and the buffer would like to have: an eighth of the limit at most. */
+static int64_t merge_share(const oci_sort *sort)
+{
+    int64_t cost = sort->block_bytes + sort->block_bytes / 2;
+    for (int32_t i = 0; i < sort->runs.n; i++) {
+        cost = oci_max64(cost, oci_run_cost(&sort->runs.runs[i]));
+    }
+    int64_t wanted = (sort->runs.n + 2) * cost + 3 * sort->output_bytes;
+    return oci_min64(wanted, oci_budget_limit(sort->env->budget) / 8);
+}
+
+/* Waits while other operators of the context hold what we need and may give it back. */
+static oc_status reserve_patiently(oci_sort *sort, int64_t bytes, oc_error *err)
+{
+    for (int step = 0;; step++) {
+        oc_status status = oci_mem_reserve(sort->mem, &sort->workspace, bytes, err);
+        bool others = atomic_load(&sort->manager->operators) > 1;
+        if (status != OC_EBUDGET || !others || step == WAIT_STEPS_MAX) {
+            return status;
+        }
+        OC_TRY(oci_env_check_cancel(sort->env, err));
+        atomic_fetch_add(&sort->manager->waiting, 1);
+        struct timespec pause = {.tv_nsec = WAIT_STEP_NS};
+        nanosleep(&pause, NULL);
+        atomic_fetch_sub(&sort->manager->waiting, 1);
+    }
+}
+
+oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_error *err)
+{
+    /* Reading, buffering, two slabs and an encode buffer for spilling, two blocks with keys, output and consumer in the merge: about 12 rows at once
+     * at worst; blocks and output batches of ordinary size take another quarter of the limit. */
+    int64_t enough = 16 * row_bytes + ((int64_t)1 << 20);
+    enough = (enough + (1 << 20) - 1) / (1 << 20) * (1 << 20);
+    char row_text[OCI_BYTES_TEXT];
+    char limit_text[OCI_BYTES_TEXT];
+    char enough_text[OCI_BYTES_TEXT];
+    oc_status status = OC_SET(err, OC_EBUDGET,
+                              "could not sort rows of up to %s within the memory limit of %s; a limit of %s is enough",
+                              oci_format_bytes(row_bytes, row_text),
+                              oci_format_bytes(oci_budget_limit(sort->env->budget), limit_text),
+                              oci_format_bytes(enough, enough_text));
+    if (err != NULL) {
+        err->needed_bytes = enough;
+    }
+    return status;
+}
+
+oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_error *err)
+{
+    /* Grows with the widest chunk; rows already buffered are covered by what is set aside already. */
+    int64_t wide = oci_max64(sort->wide_bytes, chunk_bytes);
+    int64_t wanted = oci_sort_workspace_bytes(sort, wide) + merge_share(sort);
+    if (wide == sort->wide_bytes && sort->workspace.bytes >= wanted) {
+        return OC_OK;
+    }
+    oc_status status = oci_mem_try_reserve(sort->mem, &sort->workspace, wanted, NULL);
+    if (status == OC_EBUDGET && oci_row_buffer_rows(sort->buffer) > 0) {
+        OC_TRY(oci_sort_spill(sort, 0, err));
+        status = oci_mem_try_reserve(sort->mem, &sort->workspace, wanted, NULL);
+    }
+    if (status == OC_EBUDGET) {
+        /* Without the share for the merge, which is only a wish. */
+        status = reserve_patiently(sort, oci_sort_workspace_bytes(sort, wide), NULL);
+    }
+    if (status == OC_EBUDGET) {
+        return oci_sort_row_too_large(sort, wide, err);
+    }
+    if (status == OC_OK) {
+        sort->wide_bytes = wide;
+    } else {
+        OC_SET(err, status, "could not set memory aside for spilling: %s", oc_status_name(status));
+    }
+    return status;
+}
+
+/* -- writing a run ------------------------------------------------------------------------------------------- */
+
+static oc_status open_spill(oci_sort *sort, oc_error *err)
+{
+    if (sort->file == NULL) {
+        OC_TRY(oci_spill_file_open(sort->manager, &sort->file, err));
+    }
+    if (sort->writer == NULL) {
+        OC_TRY(oci_run_writer_create(sort->file, sort->base.schema, sort->mem, sort->worker, &sort->writer, err));
+    }
+    if (sort->decoder == NULL) {
+        OC_TRY(oci_ipc_decoder_create(sort->base.schema, NULL, true, sort->mem, &sort->decoder, err));
+    }
+    return OC_OK;
+}
+
+/* What the keys of rows [start, start + n) will take when the block is read back and they are encoded again. */
+static int64_t key_charge(const oci_sort *sort, int64_t start, int64_t n)
+{
+    int64_t stride = oci_row_key_stride(sort->base.schema, sort->keys, sort->n_keys);
+    int64_t bytes = n * stride;
+    if (stride == 0) {
+        bytes = (n + 1) * (int64_t)sizeof(uint32_t);
+        for (int64_t i = start; i < start + n; i++) {
+            int64_t size;
+            (void)oci_row_buffer_key(sort->buffer, i, &size);
+            bytes += size;
+        }
+    }
+    return oci_mem_charge_of(bytes + 64);
+}
+
+/* Gathers and writes one block of rows from sorted position `at`; at most `most` rows. */
+static oc_status write_block(oci_sort *sort, oci_row_ref *refs, int64_t at, int64_t most, oci_sorted_run *run,
+                             int64_t *written, oc_error *err)
+{
+    int64_t n = oci_min64(sort->block_rows, most);
+    oci_row_buffer_refs(sort->buffer, at, n, refs);
+    int32_t n_sources;
+    const oci_batch *const *sources = oci_row_buffer_sources(sort->buffer, &n_sources);
+    OC_TRY(oci_gather_fit(sort->base.schema, sources, refs, n, sort->block_bytes, sort->mem, &n, NULL, err));
+    oci_batch *block;
+    OC_TRY(oci_gather(sort->base.schema, sources, refs, n, head_bytes(sort), sort->mem, NULL, &block, err));
+    run->key_bytes_max = oci_max64(run->key_bytes_max, key_charge(sort, at, n));
+    *written = n;
+    return oci_run_writer_add(sort->writer, block, err);
+}
+
+static oc_status write_blocks(oci_sort *sort, int64_t from, int64_t end, oci_sorted_run *run, oc_error *err)
+{
+    void *refs;
+    int64_t refs_bytes = sort->block_rows * (int64_t)sizeof(oci_row_ref);
+    OC_TRY(oci_mem_alloc(sort->mem, refs_bytes, &refs, err));
+    oc_status status = OC_OK;
+    int64_t at = from;
+    while (status == OC_OK && at < end) {
+        int64_t n = 0;
+        status = oci_env_tick(sort->env, err);
+        if (status == OC_OK) {
+            status = write_block(sort, refs, at, end - at, run, &n, err);
+        }
+        at += n;
+    }
+    oci_mem_free(sort->mem, refs, refs_bytes);
+    return status;
+}
+
+static void note_ends(const oci_sort *sort, int64_t from, int64_t end, oci_sorted_run *run)
+{
+    int64_t size;
+    const uint8_t *key = oci_row_buffer_key(sort->buffer, from, &size);
+    oci_run_key_set(&run->first_key, key, size);
+    key = oci_row_buffer_key(sort->buffer, end - 1, &size);
+    oci_run_key_set(&run->last_key, key, size);
+}
+
+static void measure_run(oci_sorted_run *run, const oci_run_extent *extent)
+{
+    run->rows = extent->rows;
+    run->bytes = extent->bytes;
+    run->block_bytes_max = extent->block_bytes_max;
+    run->slab_bytes_max = extent->slab_bytes_max;
+}
+
+/* The buffer is sorted; the workspace is free to be used. */
+static oc_status write_run(oci_sort *sort, int64_t from, int64_t end, oc_error *err)
+{
+    oci_sorted_run run = {0};
+    oci_run_extent extent;
+    OC_TRY(oci_run_writer_reserve(sort->writer, oci_run_writer_space_for(sort->writer, sort->wide_bytes), err));
+    OC_TRY(oci_run_writer_begin(sort->writer, err));
+    oc_status status = write_blocks(sort, from, end, &run, err);
+    if (status == OC_OK) {
+        status = oci_run_writer_finish(sort->writer, &extent, err);
+    }
+    if (status != OC_OK) {
+        oci_run_writer_abandon(sort->writer);
+        return status;
+    }
+    note_ends(sort, from, end, &run);
+    measure_run(&run, &extent);
+    return oci_run_list_add(&sort->runs, &run, &extent, err);
+}
+
+static oc_status sort_and_write(oci_sort *sort, int64_t from, oc_error *err)
+{
+    if (sort->phase == OCI_SORT_ABSORB) {
+        OC_TRY(oci_row_buffer_sort(sort->buffer, err));
+    }
+    OC_TRY(open_spill(sort, err));
+    /* This is what the workspace was set aside for. */
+    oci_reservation_release(&sort->workspace);
+    sort->workspace.mem = sort->mem;
+    int64_t end = oci_row_buffer_rows(sort->buffer);
+    if (sort->limit >= 0) {
+        end = oci_min64(end, from + sort->limit);
+    }
+    OC_TRY(write_run(sort, from, end, err));
+    if (sort->phase == OCI_SORT_ABSORB) {
+        OC_TRY(oci_sort_note_cutoff(sort, err));
+    }
+    return OC_OK;
+}
+
+oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err)
+{
+    if (oci_row_buffer_rows(sort->buffer) == from) {
+        return OC_OK;
+    }
+    oci_env_set_phase(sort->env, "spilling");
+    sort->is_spilling = true;
+    oc_status status = sort_and_write(sort, from, err);
+    if (status == OC_OK) {
+        oci_row_buffer_clear(sort->buffer);
+        atomic_store(&sort->held, 0);
+        if (sort->phase == OCI_SORT_ABSORB && sort->runs.n > sort->runs_max) {
+            status = oci_sort_merge_runs(sort, sort->runs_max / 2, err);
+        }
+    }
+    sort->is_spilling = false;
+    if (status == OC_OK && sort->phase == OCI_SORT_ABSORB) {
+        oci_env_set_phase(sort->env, "reading");
+        /* The buffer is empty, so this takes back what was just given up. */
+        status = oci_sort_ensure_workspace(sort, 0, err);
+    }
+    return status;
+}
+
+/* -- merging ------------------------------------------------------------------------------------------------- */
+
+typedef struct merge_space {
+    int64_t slab;  /* largest batch in and out */
+    int64_t step;  /* for the inputs of a merge that writes a run */
+    int64_t final; /* for those of the last one */
+} merge_space;
+
+/* What is free for the blocks of the inputs, after everything else that a merge needs. */
+static merge_space measure_space(const oci_sort *sort)
+{
+    int64_t slab = oci_mem_charge_of(sort->block_bytes);
+    int64_t read = 0;
+    for (int32_t i = 0; i < sort->runs.n; i++) {
+        slab = oci_max64(slab, sort->runs.runs[i].slab_bytes_max);
+        read = oci_max64(read, sort->runs.runs[i].block_bytes_max);
+    }
+    int64_t free = oci_budget_free(sort->env->budget);
+    int32_t operators = atomic_load(&sort->manager->operators);
+    if (operators > 1) {
+        int64_t share = oci_budget_limit(sort->env->budget) / operators - oci_mem_held(sort->mem);
+        free = oci_min64(free, oci_max64(share, free / operators));
+    }
+    /* A compressed block is in memory beside the slab it is decoded to; one at a time. An uncompressed one is the slab. */
+    free -= sort->manager->codec == OCI_CODEC_NONE ? 0 : oci_mem_charge_of(read);
+    free -= oci_mem_charge_of(sort->wide_bytes) / 8 + CONSUMER_BYTES;
+    int64_t output = oci_mem_charge_of(oci_max64(slab, sort->output_bytes));
+    merge_space space = {.slab = slab};
+    /* A step: one batch being gathered, one being written. */
+    space.step = free - 2 * slab_charge(sort, slab) - oci_merge_scratch_bytes(sort->block_rows);
+    /* The end: one batch being gathered, one with the consumer, who may turn it into something as large. */
+    space.final = free - 3 * output - oci_merge_scratch_bytes(sort->output_rows);
+    return space;
+}
+
+/* Blocks that may be in memory beyond one per input. */
+static int32_t spare_blocks(const oci_sort *sort, int32_t start, int32_t n, int64_t space)
+{
+    int64_t cost = 0;
+    int64_t most = 1;
+    for (int32_t i = start; i < start + n; i++) {
+        cost += oci_run_cost(&sort->runs.runs[i]);
+        most = oci_max64(most, oci_run_cost(&sort->runs.runs[i]));
+    }
+    return (int32_t)oci_max64(0, oci_min64((space - cost) / most, (int64_t)n * SPARE_PER_INPUT));
+}
+
+static oci_merge_config merge_config(const oci_sort *sort, int32_t start, int32_t n)
+{
+    return (oci_merge_config){
+        .env = sort->env,
+        .schema = sort->base.schema,
+        .keys = sort->keys,
+        .n_keys = sort->n_keys,
+        .file = sort->file,
+        .decoder = sort->decoder,
+        .worker = sort->worker,
+        .mem = sort->mem,
+        .runs = sort->runs.runs + start,
+        .n_runs = n,
+    };
+}
+
+static oc_status write_merged(oci_sort *sort, oci_merge *merge, oci_run_extent *extent, oc_error *err)
+{
+    OC_TRY(oci_run_writer_begin(sort->writer, err));
+    int64_t rows = 0;
+    while (sort->limit < 0 || rows < sort->limit) {
+        oci_batch *batch;
+        OC_TRY(oci_merge_next(merge, sort->block_bytes, &batch, err));
+        if (batch == NULL) {
+            break;
+        }
+        rows += batch->length;
+        OC_TRY(oci_run_writer_add(sort->writer, batch, err));
+    }
+    return oci_run_writer_finish(sort->writer, extent, err);
+}
+
+/* What the merged run is known to be before it is written: ends and sizes come from its inputs. */
+static oci_sorted_run merged_run(const oci_sort *sort, const oci_merge_step *step)
+{
+    oci_sorted_run merged = sort->runs.runs[step->start];
+    for (int32_t i = step->start + 1; i < step->start + step->n; i++) {
+        const oci_sorted_run *run = &sort->runs.runs[i];
+        if (oci_run_key_below(&run->first_key, &merged.first_key)) {
+            merged.first_key = run->first_key;
+        }
+        if (oci_run_key_below(&merged.last_key, &run->last_key)) {
+            merged.last_key = run->last_key;
+        }
+        merged.level = merged.level > run->level ? merged.level : run->level;
+        merged.key_bytes_max = oci_max64(merged.key_bytes_max, run->key_bytes_max);
+    }
+    merged.level++;
+    return merged;
+}
+
+/* A block of the result can hold more rows than the blocks that went in, as those may have been cut short, and so more key bytes. */
+static int64_t merged_key_bytes(const oci_sort *sort, int64_t key_bytes_max, const oci_run_extent *extent)
+{
+    int64_t stride = oci_row_key_stride(sort->base.schema, sort->keys, sort->n_keys);
+    if (stride > 0) {
+        return oci_mem_charge_of(oci_min64(sort->block_rows, extent->rows) * stride + 64);
+    }
+    /* Keys are copies of columns: no larger than the slab, escapes and headers aside. */
+    return oci_min64(2 * key_bytes_max, oci_max64(key_bytes_max, 2 * extent->slab_bytes_max));
+}
+
+static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t space, oc_error *err)
+{
+    oci_merge_config config = merge_config(sort, step->start, step->n);
+    config.spare_blocks = spare_blocks(sort, step->start, step->n, space);
+    config.head_bytes = head_bytes(sort);
+    config.rows_max = sort->block_rows;
+    oci_merge *merge;
+    OC_TRY(oci_merge_create(&config, &merge, err));
+    oci_run_extent extent;
+    oc_status status = write_merged(sort, merge, &extent, err);
+    oci_merge_destroy(merge);
+    if (status != OC_OK) {
+        oci_run_writer_abandon(sort->writer);
+        return status;
+    }
+    oci_sorted_run merged = merged_run(sort, step);
+    measure_run(&merged, &extent);
+    merged.key_bytes_max = merged_key_bytes(sort, merged.key_bytes_max, &extent);
+    return oci_run_list_replace(&sort->runs, step->start, step->n, &merged, &extent, err);
+}
+
+/* The plan failed: says so in terms of rows and limits. */
+static oc_status plan(const oci_sort *sort, const merge_space *space, oci_merge_step *step, oc_error *err)
+{
+    int64_t needed;
+    oc_status status = oci_merge_plan(&sort->runs, space->step, space->final, step, &needed, err);
+    return status == OC_EBUDGET ? oci_sort_row_too_large(sort, oci_max64(sort->wide_bytes, needed / 2), err) : status;
+}
+
+static void show_passes(const oci_sort *sort, int32_t level, const merge_space *space)
+{
+    oci_progress *progress = sort->env->progress;
+    if (progress != NULL) {
+        atomic_store(&progress->merge_pass, level + 1);
+        atomic_store(&progress->merge_passes, level + oci_merge_passes_left(&sort->runs, space->step, space->final));
+    }
+}
+
+static int32_t highest_level(const oci_sort *sort)
+{
+    int32_t level = 0;
+    for (int32_t i = 0; i < sort->runs.n; i++) {
+        level = sort->runs.runs[i].level > level ? sort->runs.runs[i].level : level;
+    }
+    return level;
+}
+
+oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err)
+{
+    while (sort->runs.n > runs_max) {
+        merge_space space = measure_space(sort);
+        oci_merge_step step;
+        /* No final space: a step is what is wanted. */
+        space.final = 0;
+        OC_TRY(plan(sort, &space, &step, err));
+        OC_TRY(merge_step(sort, &step, space.step, err));
+    }
+    return OC_OK;
+}
+
+/* Whether the rows of the buffer can stay in memory while all runs are merged in one pass. */
+static bool buffer_can_stay(const oci_sort *sort)
+{
+    merge_space space = measure_space(sort);
+    int64_t cost = 0;
+    for (int32_t i = 0; i < sort->runs.n; i++) {
+        cost += oci_run_cost(&sort->runs.runs[i]);
+    }
+    return cost <= space.final;
+}
+
+/* Counts the runs that merging starts with, the buffer included unless it only continues the last run. */
+static void count_runs(const oci_sort *sort)
+{
+    oci_progress *progress = sort->env->progress;
+    if (progress == NULL) {
+        return;
+    }
+    int64_t runs = sort->runs.n;
+    int64_t rows = oci_row_buffer_rows(sort->buffer);
+    if (rows > 0) {
+        oci_sorted_run rest;
+        note_ends(sort, 0, rows, &rest);
+        const oci_sorted_run *last = &sort->runs.runs[sort->runs.n - 1];
+        bool continues = oci_run_key_not_above(&last->last_key, &rest.first_key) ||
+                         oci_run_key_below(&rest.last_key, &last->first_key);
+        runs += continues ? 0 : 1;
+    }
+    atomic_fetch_add(&progress->runs, runs);
+}
+
+oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
+{
+    oci_reservation_release(&sort->workspace);
+    sort->workspace.mem = sort->mem;
+    if (sort->phase == OCI_SORT_ABSORB && oci_row_buffer_rows(sort->buffer) > 0) {
+        OC_TRY(oci_row_buffer_sort(sort->buffer, err));
+        count_runs(sort);
+        if (!buffer_can_stay(sort)) {
+            sort->is_spilling = true;
+            int64_t rows = oci_row_buffer_rows(sort->buffer);
+            oc_status status = write_run(sort, 0, sort->limit < 0 ? rows : oci_min64(rows, sort->limit), err);
+            sort->is_spilling = false;
+            OC_TRY(status);
+            oci_row_buffer_clear(sort->buffer);
+        }
+    } else {
+        count_runs(sort);
+    }
+    atomic_store(&sort->held, 0);
+    oci_env_set_phase(sort->env, "merging");
+    merge_space space = measure_space(sort);
+    oci_merge_step step;
+    for (;;) {
+        show_passes(sort, highest_level(sort), &space);
+        OC_TRY(plan(sort, &space, &step, err));
+        if (step.is_final) {
+            break;
+        }
+        OC_TRY(merge_step(sort, &step, space.step, err));
+        space = measure_space(sort);
+    }
+    bool has_buffer = oci_row_buffer_rows(sort->buffer) > 0;
+    oci_merge_config config = merge_config(sort, 0, sort->runs.n);
+    config.spare_blocks = spare_blocks(sort, 0, sort->runs.n, space.final);
+    config.rows_max = sort->output_rows;
+    config.buffer = has_buffer ? sort->buffer : NULL;
+    return oci_merge_create(&config, &sort->merge, err);
+}
