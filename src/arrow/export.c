@@ -248,12 +248,14 @@ static oc_status export_children(oci_batch *batch, const oci_schema *schema, oci
     if (node->children == NULL || node->child_pointers == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while handing out a batch");
     }
-    out->children = node->child_pointers;
     for (int32_t i = 0; i < n; i++) {
-        node->child_pointers[i] = &node->children[i];
+        node->child_pointers[i] = &node->children[i]; /* zero = released already */
+    }
+    out->children = node->child_pointers;
+    out->n_children = n;
+    for (int32_t i = 0; i < n; i++) {
         OC_TRY(export_column(batch, &batch->columns[i], &schema->fields[i], mem, &node->children[i],
                              err));
-        out->n_children = i + 1;
     }
     return OC_OK;
 }
