@@ -226,6 +226,11 @@ static oc_status make_batch(oci_gather_job *job, int64_t n, int64_t head_bytes, 
     columns = NULL; /* adopt has taken all three, whatever it says */
     extra = NULL;
     job->slab = NULL;
+    if (status == OC_OK && extra_bytes == 0) {
+        /* Without dictionaries the rest of the slab is an IPC message body as it lies. */
+        (*out)->head_bytes = oci_round_up(head_bytes, 64);
+        (*out)->body_bytes = size - OCI_GATHER_SLACK - (*out)->head_bytes;
+    }
 done:
     if (job->slab != NULL) {
         oci_mem_free(mem, job->slab, size);

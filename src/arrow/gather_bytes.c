@@ -232,10 +232,12 @@ static void copy_exact(uint8_t *to, const uint8_t *from, int64_t length)
 
 static inline void copy_value(uint8_t *to, const uint8_t *from, int64_t length, int64_t readable)
 {
-    if (__builtin_expect(length > 32, 0)) {
-        copy_long(to, from, length);
-    } else if (__builtin_expect(readable >= 32, 1)) {
+    if (__builtin_expect(length <= 64 && readable >= 32, 1)) {
+        int64_t rest = length > 32 ? length - 32 : 0;
         memcpy(to, from, 32);
+        memcpy(to + rest, from + rest, 32);
+    } else if (length > 32) {
+        copy_long(to, from, length);
     } else {
         copy_exact(to, from, length);
     }

@@ -28,7 +28,7 @@
 #define OCI_GATHER_SLACK 32
 
 /* Rows ahead for which source lines are fetched: a miss is about 100 ns, a row 2-6 ns of work. */
-#define OCI_GATHER_AHEAD 24
+#define OCI_GATHER_AHEAD 64
 
 /* Rows per block of the ranges that are copied row by row; a multiple of 64 so that bitmaps are cut
  * at words. */

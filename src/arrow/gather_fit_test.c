@@ -1,0 +1,279 @@
+/* oci_gather_fit against its definition: the most rows whose slab, as oci_gather makes it, stays
+ * within the bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arrow/gather.h"
+#include "support/batch_maker.h"
+#include "support/gather_check.h"
+
+#define ROWS 40
+
+static oci_budget *budget;
+static oci_mem *mem;
+
+static int set_up(void **unused)
+{
+    (void)unused;
+    assert_int_equal(oci_budget_create(INT64_C(1) << 30, NULL, &budget, NULL), OC_OK);
+    assert_int_equal(oci_mem_open(budget, "fit test", &mem, NULL), OC_OK);
+    return 0;
+}
+
+static int tear_down(void **unused)
+{
+    (void)unused;
+    assert_int_equal(oci_mem_held(mem), 0);
+    oci_mem_close(mem);
+    oci_budget_destroy(budget);
+    assert_int_equal(arrow_maker_live(), 0);
+    return 0;
+}
+
+static oci_schema *working_schema(const oci_batch *batch)
+{
+    oci_schema *working = NULL;
+    assert_int_equal(oci_schema_working(batch->schema, &working, NULL), OC_OK);
+    return working;
+}
+
+static int64_t slab_bytes(oci_schema *schema, const oci_batch *const *sources,
+                          const oci_row_ref *rows, int64_t n)
+{
+    oci_batch *out = NULL;
+    assert_int_equal(oci_gather(schema, sources, rows, n, 0, mem, NULL, &out, NULL), OC_OK);
+    int64_t bytes = out->slab_bytes;
+    oci_batch_release(out);
+    return bytes;
+}
+
+/* Rows in a scattered order that does not repeat. */
+static void scatter_rows(oci_row_ref *rows, int64_t n, uint32_t n_sources)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t k = i * 7919 % n;
+        rows[i] = (oci_row_ref){.source = (uint32_t)k % n_sources, .row = (uint32_t)k / n_sources};
+    }
+}
+
+static void check_fit(oci_schema *schema, const oci_batch *const *sources, const oci_row_ref *rows,
+                      int64_t n, int64_t max_bytes, int64_t expected, int64_t expected_bytes)
+{
+    int64_t n_fit = -1;
+    int64_t bytes = -1;
+    assert_int_equal(oci_gather_fit(schema, sources, rows, n, max_bytes, mem, &n_fit, &bytes, NULL),
+                     OC_OK);
+    assert_int_equal(n_fit, expected);
+    assert_int_equal(bytes, expected_bytes);
+}
+
+static void fit_is_the_most_rows_for_every_limit_and_type(void **unused)
+{
+    (void)unused;
+    for (int32_t k = 0; k < arrow_maker_n_formats; k++) {
+        oci_batch *sources[2];
+        oci_row_ref rows[ROWS];
+        int64_t sizes[ROWS + 1];
+        for (uint64_t s = 0; s < 2; s++) {
+            arrow_maker maker = {
+                .seed = s, .length = ROWS / 2, .null_percent = s ? 10 : 0, .garbage = true};
+            sources[s] = make_column_batch(arrow_maker_formats[k], &maker);
+        }
+        const oci_batch *const *from = (const oci_batch *const *)sources;
+        oci_schema *schema = working_schema(sources[0]);
+        scatter_rows(rows, ROWS, 2);
+        for (int64_t n = 0; n <= ROWS; n++) {
+            sizes[n] = slab_bytes(schema, from, rows, n);
+        }
+        check_fit(schema, from, rows, 0, 1000, 0, sizes[0]);
+        int64_t expected = 1;
+        for (int64_t limit = 0; limit <= sizes[ROWS] + 1; limit++) {
+            while (expected < ROWS && sizes[expected + 1] <= limit) {
+                expected++;
+            }
+            check_fit(schema, from, rows, ROWS, limit, expected, sizes[expected]);
+        }
+        oci_schema_release(schema);
+        oci_batch_release(sources[0]);
+        oci_batch_release(sources[1]);
+    }
+}
+
+/* The step of the search is passed several times, with all types side by side. */
+static void fit_is_the_most_rows_when_rows_take_several_steps(void **unused)
+{
+    (void)unused;
+    oci_batch *sources[3];
+    oci_row_ref *rows = calloc(9000, sizeof *rows);
+    for (uint64_t s = 0; s < 3; s++) {
+        arrow_maker maker = {.seed = s, .length = 3000, .null_percent = 5};
+        sources[s] = make_batch(arrow_maker_formats, arrow_maker_n_formats, &maker);
+    }
+    const oci_batch *const *from = (const oci_batch *const *)sources;
+    oci_schema *schema = working_schema(sources[0]);
+    scatter_rows(rows, 9000, 3);
+    static const int64_t counts[] = {1, 2, 1023, 1024, 1025, 2047, 2048, 3333, 5000};
+    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+        int64_t n = 0;
+        int64_t most = 0;
+        assert_int_equal(
+            oci_gather_fit(schema, from, rows, counts[k], INT64_MAX, mem, &most, NULL, NULL),
+            OC_OK);
+        int64_t bytes = slab_bytes(schema, from, rows, most);
+        assert_int_equal(oci_gather_fit(schema, from, rows, 9000, bytes, mem, &n, NULL, NULL),
+                         OC_OK);
+        assert_int_equal(n, most);
+        assert_int_equal(oci_gather_fit(schema, from, rows, 9000, bytes - 1, mem, &n, NULL, NULL),
+                         OC_OK);
+        assert_int_equal(n, most == 1 ? 1 : most - 1);
+    }
+    oci_schema_release(schema);
+    for (int s = 0; s < 3; s++) {
+        oci_batch_release(sources[s]);
+    }
+    free(rows);
+}
+
+static void range_fit_is_fit_of_the_same_rows(void **unused)
+{
+    (void)unused;
+    arrow_maker maker = {.length = 5000, .null_percent = 3, .hide_null_count = true, .offset = 9};
+    oci_batch *source = make_batch(arrow_maker_formats, arrow_maker_n_formats, &maker);
+    const oci_batch *const from[] = {source};
+    oci_schema *schema = working_schema(source);
+    oci_row_ref *rows = calloc(5000, sizeof *rows);
+    for (int64_t start = 0; start < 5000; start += 700) {
+        for (int64_t i = start; i < 5000; i++) {
+            rows[i] = (oci_row_ref){.source = 0, .row = (uint32_t)i};
+        }
+        for (int64_t limit = 500; limit < 4000000; limit += limit / 2) {
+            int64_t n[2] = {0, 0};
+            int64_t bytes[2] = {0, 0};
+            int64_t left = 5000 - start;
+            assert_int_equal(oci_gather_fit(schema, from, rows + start, left, limit, mem, &n[0],
+                                            &bytes[0], NULL),
+                             OC_OK);
+            assert_int_equal(oci_gather_range_fit(schema, source, start, left, limit, mem, &n[1],
+                                                  &bytes[1], NULL),
+                             OC_OK);
+            assert_int_equal(n[0], n[1]);
+            assert_int_equal(bytes[0], bytes[1]);
+        }
+    }
+    free(rows);
+    oci_schema_release(schema);
+    oci_batch_release(source);
+}
+
+static void fit_cuts_at_the_most_rows_of_a_call(void **unused)
+{
+    (void)unused;
+    oci_batch *source = make_column_batch("c", &(arrow_maker){.length = 3});
+    const oci_batch *const sources[] = {source};
+    int64_t n = 2 * OCI_GATHER_ROWS_MAX;
+    oci_row_ref *rows = calloc((size_t)n, sizeof *rows);
+    assert_int_equal(
+        oci_gather_fit(source->schema, sources, rows, n, INT64_MAX, mem, &n, NULL, NULL), OC_OK);
+    assert_int_equal(n, OCI_GATHER_ROWS_MAX);
+    free(rows);
+    oci_batch_release(source);
+}
+
+static void fit_ends_before_32_bit_offsets_run_out(void **unused)
+{
+    (void)unused;
+    static const char *const formats[] = {"u", "vz"};
+    for (int k = 0; k < 2; k++) {
+        arrow_maker maker = {.length = 100, .string_max = 50};
+        oci_batch *source = make_column_batch(formats[k], &maker);
+        const oci_batch *const sources[] = {source};
+        oci_schema *schema = working_schema(source);
+        oci_row_ref rows[100];
+        scatter_rows(rows, 100, 1);
+        for (int64_t max = 0; max < 500; max++) {
+            int64_t bytes = 0;
+            int64_t expected = 0;
+            int64_t n = 0;
+            for (int64_t length; expected < 100; expected++) {
+                (void)oci_column_bytes_at(&source->columns[0], rows[expected].row, &length);
+                bytes += length;
+                if (bytes > max) {
+                    break;
+                }
+            }
+            oci_gather_offset_max = max;
+            assert_int_equal(
+                oci_gather_fit(schema, sources, rows, 100, INT64_MAX, mem, &n, NULL, NULL), OC_OK);
+            assert_int_equal(n, expected == 0 ? 1 : expected);
+            assert_int_equal(
+                oci_gather_range_fit(schema, source, 0, 100, INT64_MAX, mem, &n, NULL, NULL),
+                OC_OK);
+            oci_gather_offset_max = INT32_MAX;
+            assert_true(n >= 1 && slab_bytes(schema, sources, rows, n) > 0);
+        }
+        oci_schema_release(schema);
+        oci_batch_release(source);
+    }
+}
+
+/* Rows that use more distinct values than an index of 8 bits can tell apart. */
+static void fit_ends_before_dictionary_indices_run_out(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *format;
+        int64_t values_max;
+    } cases[] = {{"c>u", 128}, {"C>vz", 256}, {"C>l", 256}};
+    for (int k = 0; k < 3; k++) {
+        oci_batch *sources[8];
+        oci_row_ref rows[1600];
+        for (uint64_t s = 0; s < 8; s++) {
+            arrow_maker maker = {.seed = s, .length = 200, .null_percent = 20};
+            sources[s] = make_column_batch(cases[k].format, &maker);
+        }
+        const oci_batch *const *from = (const oci_batch *const *)sources;
+        oci_schema *schema = working_schema(sources[0]);
+        scatter_rows(rows, 1600, 8);
+        int64_t at = 0;
+        for (int64_t n = 0; at < 1600; at += n) {
+            oci_batch *out = NULL;
+            assert_int_equal(
+                oci_gather_fit(schema, from, rows + at, 1600 - at, INT64_MAX, mem, &n, NULL, NULL),
+                OC_OK);
+            assert_true(n >= 1);
+            assert_int_equal(oci_gather(schema, from, rows + at, n, 0, mem, NULL, &out, NULL),
+                             OC_OK);
+            check_gathered_values(out, from, rows + at, n);
+            assert_true(out->columns[0].dictionary->length <= cases[k].values_max);
+            oci_batch_release(out);
+            if (at + n < 1600) { /* one row more would not do */
+                assert_int_equal(
+                    oci_gather(schema, from, rows + at, n + 1, 0, mem, NULL, &out, NULL),
+                    OC_EINTERNAL);
+            }
+        }
+        oci_schema_release(schema);
+        for (int s = 0; s < 8; s++) {
+            oci_batch_release(sources[s]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fit_is_the_most_rows_for_every_limit_and_type),
+        cmocka_unit_test(fit_is_the_most_rows_when_rows_take_several_steps),
+        cmocka_unit_test(range_fit_is_fit_of_the_same_rows),
+        cmocka_unit_test(fit_cuts_at_the_most_rows_of_a_call),
+        cmocka_unit_test(fit_ends_before_32_bit_offsets_run_out),
+        cmocka_unit_test(fit_ends_before_dictionary_indices_run_out),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,72 @@
+/* What the files of row_key share; nobody else includes this.
+ *
+ *   row_key.c            public calls: sizes, the one allocation, key after key
+ *   row_key_fixed.c      values of one width
+ *   row_key_bytes.c      strings and binary
+ *   row_key_dictionary.c from rows of a dictionary column to rows of its values */
+#ifndef OUTCORE_ARROW_ROW_KEY_INTERNAL_H
+#define OUTCORE_ARROW_ROW_KEY_INTERNAL_H
+
+#include <assert.h>
+
+#include "arrow/row_key.h"
+#include "base/bits.h"
+
+/* First byte of a key: nulls sort before or after this. */
+#define OCI_KEY_VALID       0x01
+#define OCI_KEY_NULLS_FIRST 0x00
+#define OCI_KEY_NULLS_LAST  0x02
+
+/* Rows per block where values are looked up first and encoded then. */
+#define OCI_KEY_BLOCK 256
+
+/* One key column of one batch. */
+typedef struct oci_key_part {
+    const oci_column *column;
+    const oci_column
+        *leaf; /* the values: `column`, or what its dictionary holds; NULL when that is missing */
+    const oci_field *type; /* of the values */
+    int64_t width;         /* bytes behind the null byte; -1: var-length */
+    uint8_t null_byte;
+    uint8_t flip;      /* 0xFF for DESC, else 0 */
+    bool is_zero_free; /* var-length: no value holds a 0x00, so nothing is escaped */
+} oci_key_part;
+
+/* Where a part of the keys goes: row i at bytes + i * stride, or at bytes + cursors[i] when there
+ * are cursors. */
+typedef struct oci_key_target {
+    uint8_t *bytes;
+    int64_t stride;
+    uint32_t *cursors;
+} oci_key_target;
+
+static inline uint8_t *oci_key_target_at(const oci_key_target *target, int64_t row)
+{
+    return target->bytes + (target->cursors != NULL ? target->cursors[row] : row * target->stride);
+}
+
+/* Bytes of an encoded value of this type without its null byte, -1 when var-length. */
+int64_t oci_key_width(const oci_field *type);
+
+/* Encodes all rows with null bytes; cursors are left as they are. */
+OC_NODISCARD oc_status oci_key_encode_fixed(const oci_key_part *part, const oci_key_target *target,
+                                            oc_error *err);
+
+/* Looks whether values hold 0x00, where that is cheap. */
+void oci_key_find_zeros(oci_key_part *part);
+/* Bytes of all keys of the part together. */
+OC_NODISCARD oc_status oci_key_bytes_total(const oci_key_part *part, int64_t *total, oc_error *err);
+/* Adds the size of row i's key to sizes[i]. */
+OC_NODISCARD oc_status oci_key_bytes_sizes(const oci_key_part *part, uint32_t *sizes,
+                                           oc_error *err);
+/* Writes at the cursors and moves them behind what was written. Sizes were taken from the same
+ * values. */
+OC_NODISCARD oc_status oci_key_encode_bytes(const oci_key_part *part, const oci_key_target *target,
+                                            oc_error *err);
+
+/* Rows [start, start + n <= OCI_KEY_BLOCK) of part->column as rows of part->leaf, -1 where null.
+ * OC_EDATA for an index outside its dictionary. */
+OC_NODISCARD oc_status oci_key_leaf_rows(const oci_key_part *part, int64_t start, int64_t n,
+                                         int64_t *rows, oc_error *err);
+
+#endif /* OUTCORE_ARROW_ROW_KEY_INTERNAL_H */
