@@ -32,7 +32,7 @@ typedef struct fault_file {
     oci_fault_plan *plan;
 } fault_file;
 
-/* ---- the plan  */
+/* ---- the plan ---- */
 
 static bool fault_hits(oci_fault_plan *plan, oci_fault_kind kind)
 {
@@ -80,7 +80,7 @@ int64_t oci_fault_live_bytes(oci_fault_plan *plan)
     return live;
 }
 
-/* ---- allocator  */
+/* ---- allocator ---- */
 
 static void count_live(oci_fault_plan *plan, int64_t bytes)
 {
@@ -151,7 +151,7 @@ const oci_allocator *oci_fault_allocator(oci_fault_plan *plan)
     return &plan->allocator;
 }
 
-/* ---- files  */
+/* ---- files ---- */
 
 static oc_status fail_injected(oc_error *err, int errnum, const char *what, const char *name)
 {
@@ -290,12 +290,20 @@ static oc_status fault_rename(const oci_io *io, const char *from, const char *to
     return oci_posix_io()->rename(oci_posix_io(), from, to, err);
 }
 
+static oc_status fault_publish(const oci_io *io, oci_file *file, const char *path, oc_error *err)
+{
+    if (fault_hits(io->self, OCI_FAULT_UNLINK)) {
+        return fail_injected(err, EIO, "create", path);
+    }
+    return oci_posix_io()->publish(oci_posix_io(), inner_of(file), path, err);
+}
+
 const oci_io *oci_fault_io(oci_fault_plan *plan)
 {
     return &plan->io;
 }
 
-/* ---- threads  */
+/* ---- threads ---- */
 
 static int fault_start(void *self, pthread_t *out, void *(*body)(void *), void *arg)
 {
@@ -310,7 +318,7 @@ const oci_threads *oci_fault_threads(oci_fault_plan *plan)
     return &plan->threads;
 }
 
-/* ---- making and ending  */
+/* ---- making and ending ---- */
 
 oci_fault_plan *oci_fault_plan_create(void)
 {
@@ -335,6 +343,7 @@ oci_fault_plan *oci_fault_plan_create(void)
         .wrap = fault_wrap,
         .unlink = fault_unlink,
         .rename = fault_rename,
+        .publish = fault_publish,
         .self = plan,
     };
     plan->threads = (oci_threads){.start = fault_start, .self = plan};

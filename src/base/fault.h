@@ -14,7 +14,7 @@ typedef enum oci_fault_kind {
     OCI_FAULT_READ,  /* read and pread: EIO */
     OCI_FAULT_WRITE, /* write and pwrite: ENOSPC */
     OCI_FAULT_CLOSE,
-    OCI_FAULT_UNLINK, /* unlink and rename */
+    OCI_FAULT_UNLINK, /* unlink, rename and publish */
     OCI_FAULT_THREAD,
     OCI_FAULT_KINDS
 } oci_fault_kind;

@@ -15,9 +15,12 @@ typedef struct oci_io oci_io;
 typedef struct oci_file oci_file;
 
 typedef enum oci_open_mode {
-    OCI_OPEN_READ,       /* existing file, read only */
-    OCI_OPEN_CREATE,     /* create or truncate, write only, mode 0666 & ~umask */
-    OCI_OPEN_CREATE_NEW, /* fails with EEXIST, write only, mode 0600 & ~umask */
+    OCI_OPEN_READ,   /* existing file, read only */
+    OCI_OPEN_CREATE, /* create or truncate, write only, mode 0666 & ~umask */
+    /* A file that gets the name `path` only by publish(), when it is complete: nameless until then
+     * (O_TMPFILE) where the file system can, else under a temporary name beside it that is removed
+     * by close; write only, mode 0666 & ~umask. */
+    OCI_OPEN_OUTPUT,
     /* `path` is a directory: a private nameless read/write file in it (O_TMPFILE, else created with
      * mode 0600 and unlinked at once); nothing stays behind whatever happens. */
     OCI_OPEN_SCRATCH
@@ -28,9 +31,11 @@ struct oci_io {
                       oc_error *err);
     /* Wraps a descriptor that the caller keeps (stdin, stdout). `name` is for messages. */
     oc_status (*wrap)(const oci_io *io, int fd, const char *name, oci_file **out, oc_error *err);
-    /* Removes a name / renames one: used for "write to a temporary name, rename when complete". */
+    /* Removes a name / renames one. */
     oc_status (*unlink)(const oci_io *io, const char *path, oc_error *err);
     oc_status (*rename)(const oci_io *io, const char *from, const char *to, oc_error *err);
+    /* Gives a complete OCI_OPEN_OUTPUT file its name, replacing what has it now. */
+    oc_status (*publish)(const oci_io *io, oci_file *file, const char *path, oc_error *err);
     void *self;
 };
 
@@ -40,6 +45,7 @@ struct oci_file {
     int fd;     /* -1 when not backed by a descriptor */
     bool seekable;
     bool owns_fd;
+    char *temporary; /* OCI_OPEN_OUTPUT under a temporary name: that name, else NULL; owned */
 };
 
 /* Reads at `offset` until `size` bytes are there or the file ends; *n_read says how many. */

@@ -22,13 +22,17 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/io_posix.h"
 
 /* One transfer asks for at most this: Linux cuts at slightly under 2 GiB anyway. */
 #define TRANSFER_BYTES_MAX ((int64_t)1 << 30)
 
 #define ERRNO_TEXT_BYTES 128
 
-/* ---- errors  */
+/* Random names of 64 bits that may be taken before it is called an error. */
+#define NAME_ATTEMPTS 16
+
+/* ---- errors ---- */
 
 static oc_status status_of_errno(int errnum)
 {
@@ -61,7 +65,7 @@ static size_t transfer_bytes(int64_t size)
     return (size_t)(size < TRANSFER_BYTES_MAX ? size : TRANSFER_BYTES_MAX);
 }
 
-/* ---- transfers  */
+/* ---- transfers ---- */
 
 static oc_status posix_pread(oci_file *f, void *buf, int64_t size, int64_t offset, int64_t *n_read,
                              oc_error *err)
@@ -161,6 +165,10 @@ static oc_status posix_close(oci_file *f, oc_error *err)
     if (f->owns_fd && close(f->fd) != 0 && errno != EINTR) {
         status = fail_on(err, errno, "close", f->name);
     }
+    if (f->temporary != NULL) {
+        unlink(f->temporary); /* never published */
+        free(f->temporary);
+    }
     free(f->name);
     free(f);
     return status;
@@ -176,7 +184,7 @@ static const oci_file_ops posix_ops = {
     .close = posix_close,
 };
 
-/* ---- opening  */
+/* ---- opening ---- */
 
 /* Makes the struct before any descriptor exists, so that running out of memory leaves nothing to
  * undo. */
@@ -213,7 +221,7 @@ static int open_retrying(const char *path, int flags, mode_t mode)
 
 /* A name that nobody else has: 64 random bits, or the clock and the process id where getrandom()
  * has none to give (O_EXCL and the retries below keep that safe). */
-static void scratch_path(const char *folder, char *path, size_t size)
+static void random_path(const char *folder, char *path, size_t size)
 {
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
@@ -224,8 +232,9 @@ static void scratch_path(const char *folder, char *path, size_t size)
     snprintf(path, size, "%s/outcore-%016" PRIx64 ".tmp", folder, random);
 }
 
-/* Creates a file with a random name and takes the name away. Returns -1 with errno. */
-static int open_scratch_by_name(const char *folder)
+/* Creates a file under a random name in `folder`; *name gets it, from malloc. Returns -1 with
+ * errno. */
+static int open_temporary(const char *folder, int access, mode_t mode, char **name)
 {
     size_t size = strlen(folder) + 64;
     char *path = malloc(size);
@@ -234,13 +243,25 @@ static int open_scratch_by_name(const char *folder)
         return -1;
     }
     int fd = -1;
-    for (int attempt = 0; fd < 0 && attempt < 16; attempt++) {
-        scratch_path(folder, path, size);
-        fd = open_retrying(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    for (int attempt = 0; fd < 0 && attempt < NAME_ATTEMPTS; attempt++) {
+        random_path(folder, path, size);
+        fd = open_retrying(path, access | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
         if (fd < 0 && errno != EEXIST) {
             break;
         }
     }
+    if (fd < 0) {
+        free(path);
+        return -1;
+    }
+    *name = path;
+    return fd;
+}
+
+int oci_open_scratch_by_name(const char *folder)
+{
+    char *path = NULL;
+    int fd = open_temporary(folder, O_RDWR, 0600, &path);
     if (fd >= 0 && unlink(path) != 0) {
         int errnum = errno;
         close(fd);
@@ -251,14 +272,58 @@ static int open_scratch_by_name(const char *folder)
     return fd;
 }
 
+/* Whether open() failed because the file system or the kernel cannot make nameless files: EISDIR
+ * and EINVAL are what those say that do not know the flag. */
+static bool has_no_tmpfile(int errnum)
+{
+    return errnum == EOPNOTSUPP || errnum == EISDIR || errnum == EINVAL;
+}
+
 static int open_scratch(const char *folder)
 {
     int fd = open_retrying(folder, O_TMPFILE | O_RDWR | O_EXCL, 0600);
-    /* EOPNOTSUPP: the file system cannot. EISDIR, EINVAL: kernels and file systems that do not
-     * know the flag. */
-    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-        fd = open_scratch_by_name(folder);
+    if (fd < 0 && has_no_tmpfile(errno)) {
+        fd = oci_open_scratch_by_name(folder);
     }
+    return fd;
+}
+
+/* The folder of a path, malloc'ed: "." when it names none. NULL when out of memory. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return strdup(".");
+    }
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+/* A directory in the place of the output would be found by the final rename only, after all the
+ * work. */
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int open_output(const char *path, char **temporary)
+{
+    if (is_directory(path)) {
+        errno = EISDIR;
+        return -1;
+    }
+    char *folder = folder_of(path);
+    if (folder == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int fd = open_retrying(folder, O_TMPFILE | O_WRONLY, 0666);
+    if (fd < 0 && has_no_tmpfile(errno)) {
+        fd = open_temporary(folder, O_WRONLY, 0666, temporary);
+    }
+    int errnum = errno;
+    free(folder);
+    errno = errnum;
     return fd;
 }
 
@@ -267,9 +332,8 @@ static int open_fd(const char *path, oci_open_mode mode)
     switch (mode) {
     case OCI_OPEN_READ: return open_retrying(path, O_RDONLY | O_NOCTTY, 0);
     case OCI_OPEN_CREATE: return open_retrying(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
-    case OCI_OPEN_CREATE_NEW:
-        return open_retrying(path, O_WRONLY | O_CREAT | O_EXCL | O_NOCTTY, 0600);
     case OCI_OPEN_SCRATCH: return open_scratch(path);
+    case OCI_OPEN_OUTPUT: break; /* see open_output() */
     }
     errno = EINVAL;
     return -1;
@@ -329,7 +393,7 @@ static oc_status posix_open(const oci_io *io, const char *path, oci_open_mode mo
     (void)io;
     oci_file *f = NULL;
     OC_TRY(new_file_for(path, mode, &f, err));
-    f->fd = open_fd(path, mode);
+    f->fd = mode == OCI_OPEN_OUTPUT ? open_output(path, &f->temporary) : open_fd(path, mode);
     if (f->fd < 0) {
         int errnum = errno;
         free_unopened(f);
@@ -383,6 +447,48 @@ static oc_status posix_rename(const oci_io *io, const char *from, const char *to
     return OC_OK;
 }
 
+/* Links a nameless file under a random name in the folder of `path`, for the rename that
+ * follows. */
+static oc_status link_temporary(oci_file *file, const char *path, oc_error *err)
+{
+    char source[64];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", file->fd);
+    char *folder = folder_of(path);
+    size_t size = folder == NULL ? 0 : strlen(folder) + 64;
+    char *name = folder == NULL ? NULL : malloc(size);
+    if (name == NULL) {
+        free(folder);
+        OC_FAIL(err, OC_ENOMEM, "could not create file \"%s\": out of memory", path);
+    }
+    int linked = -1;
+    for (int attempt = 0; linked != 0 && attempt < NAME_ATTEMPTS; attempt++) {
+        random_path(folder, name, size);
+        linked = linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+        if (linked != 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    int errnum = errno;
+    free(folder);
+    if (linked != 0) {
+        free(name);
+        return fail_on(err, errnum, "create", path);
+    }
+    file->temporary = name;
+    return OC_OK;
+}
+
+static oc_status posix_publish(const oci_io *io, oci_file *file, const char *path, oc_error *err)
+{
+    if (file->temporary == NULL) {
+        OC_TRY(link_temporary(file, path, err));
+    }
+    OC_TRY(posix_rename(io, file->temporary, path, err));
+    free(file->temporary);
+    file->temporary = NULL;
+    return OC_OK;
+}
+
 const oci_io *oci_posix_io(void)
 {
     static const oci_io io = {
@@ -390,6 +496,7 @@ const oci_io *oci_posix_io(void)
         .wrap = posix_wrap,
         .unlink = posix_unlink,
         .rename = posix_rename,
+        .publish = posix_publish,
     };
     return &io;
 }
