@@ -79,7 +79,7 @@ struct oci_arena {
     uint32_t random;
 };
 
-/* ---- nodes  */
+/* ---- nodes ---- */
 
 static void put_spare(oci_arena *arena, oci_extent *node)
 {
@@ -124,7 +124,7 @@ static uint32_t next_priority(oci_arena *arena)
     return x;
 }
 
-/* ---- pieces  */
+/* ---- pieces ---- */
 
 static void link_piece(oci_arena *arena, oci_extent *piece)
 {
@@ -189,7 +189,7 @@ static void carve(oci_arena *arena, oci_extent *piece, int64_t size)
     }
 }
 
-/* ---- slots  */
+/* ---- slots ---- */
 
 static void set_slot_small(oci_arena *arena, int64_t slot, bool is_small)
 {
@@ -255,7 +255,7 @@ static void make_cold_slots_huge(oci_arena *arena, const oci_extent *piece, int6
     }
 }
 
-/* ---- making and ending  */
+/* ---- making and ending ---- */
 
 int64_t oci_page_bytes(void)
 {
@@ -374,7 +374,7 @@ void oci_arena_destroy(oci_arena *arena)
     allocator->deallocate(allocator->self, arena, sizeof *arena);
 }
 
-/* ---- taking  */
+/* ---- taking ---- */
 
 /* How much is free from `start` on without a gap, counted up to `enough`. */
 static int64_t free_run(const oci_arena *arena, int64_t start, int64_t enough)
@@ -470,7 +470,7 @@ bool oci_arena_extend(oci_arena *arena, void *ptr, int64_t old_size, int64_t new
     return true;
 }
 
-/* ---- giving back  */
+/* ---- giving back ---- */
 
 bool oci_arena_cut(oci_arena *arena, void *ptr, int64_t old_size, int64_t new_size)
 {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- rounding  */
+/* ---- rounding ---- */
 
 /* `value` >= 0 rounded up to a multiple of `unit`, a power of two. The caller knows that it does
  * not overflow. */
@@ -40,7 +40,7 @@ static inline int64_t oci_max64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- checked arithmetic: false, and *out not to be used, on overflow  */
+/* ---- checked arithmetic: false, and *out not to be used, on overflow ---- */
 
 static inline bool oci_add64(int64_t a, int64_t b, int64_t *out)
 {
@@ -57,7 +57,7 @@ static inline bool oci_mul64(int64_t a, int64_t b, int64_t *out)
     return !__builtin_mul_overflow(a, b, out);
 }
 
-/* ---- byte order  */
+/* ---- byte order ---- */
 
 static inline uint64_t oci_bswap64(uint64_t value)
 {
@@ -129,7 +129,7 @@ static inline void oci_store_be64(void *to, uint64_t value)
     memcpy(to, &value, sizeof value);
 }
 
-/* ---- single bits  */
+/* ---- single bits ---- */
 
 static inline bool oci_bit_get(const uint8_t *bits, int64_t index)
 {
@@ -153,7 +153,7 @@ static inline void oci_bit_put(uint8_t *bits, int64_t index, bool value)
     bits[index >> 3] = (uint8_t)((byte & ~mask) | (value ? mask : 0));
 }
 
-/* ---- up to 64 bits at any offset  */
+/* ---- up to 64 bits at any offset ---- */
 
 /* The lowest `count` bits set, count 0..64. */
 static inline uint64_t oci_low_mask(int count)
@@ -202,7 +202,7 @@ static inline void oci_bits_store(uint8_t *bits, int64_t offset, uint64_t value,
     }
 }
 
-/* ---- ranges  */
+/* ---- ranges ---- */
 
 /* How many bits of [offset, offset + count) are set. */
 static inline int64_t oci_bits_count(const uint8_t *bits, int64_t offset, int64_t count)

@@ -83,7 +83,7 @@ static void unlock_budget(oci_budget *budget)
     pthread_mutex_unlock(&budget->lock);
 }
 
-/* ---- budget  */
+/* ---- budget ---- */
 
 /* Frees what was made so far; also the end of a half-built budget. */
 static void free_budget(oci_budget *budget)
@@ -231,7 +231,7 @@ static void make_room(oci_budget *budget)
     assert(resident_bytes(budget) <= budget->limit);
 }
 
-/* ---- accounts  */
+/* ---- accounts ---- */
 
 oc_status oci_mem_open(oci_budget *budget, const char *name, oci_mem **out, oc_error *err)
 {
@@ -302,7 +302,7 @@ const char *oci_mem_name(const oci_mem *mem)
     return mem->name;
 }
 
-/* ---- charging  */
+/* ---- charging ---- */
 
 static bool is_big(int64_t size)
 {
@@ -460,7 +460,7 @@ static oc_status charge(oci_mem *mem, int64_t bytes, oc_error *err)
     return OC_OK;
 }
 
-/* ---- blocks  */
+/* ---- blocks ---- */
 
 static void count_small(oci_budget *budget, int64_t bytes)
 {
@@ -597,7 +597,7 @@ void oci_mem_free(oci_mem *mem, void *ptr, int64_t size)
     take_off_and_unlock(mem, oci_mem_charge_of(size));
 }
 
-/* ---- changing the size  */
+/* ---- changing the size ---- */
 
 static bool shrink_in_place(oci_mem *mem, void *ptr, int64_t old_bytes, int64_t new_bytes)
 {
@@ -678,7 +678,7 @@ oc_status oci_mem_realloc(oci_mem *mem, void *ptr, int64_t old_size, int64_t new
     return OC_OK;
 }
 
-/* ---- reservations  */
+/* ---- reservations ---- */
 
 static oc_status set_reservation(oci_mem *mem, oci_reservation *r, int64_t bytes, bool ask,
                                  oc_error *err)
@@ -745,7 +745,7 @@ void oci_mem_free_reserved(oci_reservation *r, void *ptr, int64_t size)
     unlock_budget(budget);
 }
 
-/* ---- reclaimers  */
+/* ---- reclaimers ---- */
 
 void oci_budget_register(oci_budget *budget, oci_reclaimer *reclaimer)
 {

@@ -53,7 +53,7 @@ static void *must_alloc(oci_mem *mem, int64_t size)
     return ptr;
 }
 
-/* ---- charges  */
+/* ---- charges ---- */
 
 static void charge_is_what_the_allocator_takes(void **state)
 {
@@ -135,7 +135,7 @@ static void limit_must_be_positive(void **state)
     assert_null(budget);
 }
 
-/* ---- refusals  */
+/* ---- refusals ---- */
 
 static void refusal_leaves_everything_as_it_was(void **state)
 {
@@ -202,7 +202,7 @@ static void final_error_names_the_largest_accounts_and_a_limit_that_works(void *
     close_fixture(&f);
 }
 
-/* ---- realloc  */
+/* ---- realloc ---- */
 
 static void check_pattern(const unsigned char *bytes, int64_t from, int64_t to)
 {
@@ -252,7 +252,7 @@ static void failed_realloc_keeps_the_old_block(void **state)
     close_fixture(&f);
 }
 
-/* ---- reservations  */
+/* ---- reservations ---- */
 
 static void reservation_is_charged_and_turns_into_memory(void **state)
 {
@@ -323,7 +323,7 @@ static void reservation_grows_and_shrinks(void **state)
     close_fixture(&f);
 }
 
-/* ---- warm memory  */
+/* ---- warm memory ---- */
 
 #if !OCI_ARENA_BYPASSED
 static void freed_extents_stay_warm_until_trimmed(void **state)
@@ -392,7 +392,7 @@ static void realloc_grows_in_place_when_there_is_no_room_for_two(void **state)
 }
 #endif
 
-/* ---- lingering  */
+/* ---- lingering ---- */
 
 static void batch_may_outlive_account_and_budget(void **state)
 {
@@ -415,7 +415,7 @@ static void batch_may_outlive_account_and_budget(void **state)
     oci_fault_plan_destroy(plan);
 }
 
-/* ---- reclaimers  */
+/* ---- reclaimers ---- */
 
 typedef struct holder {
     oci_reclaimer reclaimer;
@@ -665,7 +665,7 @@ static void unregister_waits_for_a_call_on_another_thread(void **state)
     pthread_mutex_destroy(&h.lock);
 }
 
-/* ---- threads  */
+/* ---- threads ---- */
 
 enum { N_THREADS = 4, N_ROUNDS = 3000, N_SLOTS = 16 };
 
@@ -736,7 +736,7 @@ static void threads_share_a_budget(void **state)
     close_fixture(&f);
 }
 
-/* ---- refusals of the system  */
+/* ---- refusals of the system ---- */
 
 /* A bit of everything. OC_OK, or the first failure; gives everything back either way. */
 static oc_status script(oci_budget *budget)

@@ -9,7 +9,7 @@
 
 #include "base/bits.h"
 
-/* ---- sizes  */
+/* ---- sizes ---- */
 
 static const char *const unit_names[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
@@ -150,7 +150,7 @@ oc_status oci_parse_size(const char *text, int64_t *out, oc_error *err)
     return OC_OK;
 }
 
-/* ---- growing string  */
+/* ---- growing string ---- */
 
 const char *oci_text_chars(const oci_text *text)
 {
