@@ -1,0 +1,628 @@
+/* From a batch to its messages.
+ *
+ *   slab of the IPC shape, no codec -> header written into the room in front of the body: nothing is copied
+ *   anything else                   -> measure -> one buffer -> for each dictionary that changed, then the batch:
+ *                                      | head, padded to its bound | body: buffer by buffer | ...
+ *
+ * Heads. The size of a header depends on the numbers of its parts alone (message_build.c), so it is known before the body is
+ * laid out; the header is built once the body is there, and stretched with zeros to the room that was left.
+ *
+ * Buffers. encoder_buffers.c says what each column's buffers are. Without a codec each is made at its place. With one it is
+ * compressed from where it lies to its place; only what has to be moved first (bits, rebased offsets, views) is made in
+ * the scratch room at the end of the buffer.
+ *
+ * Memory. The buffer is as large as the bound of the largest batch so far and is kept. It comes from the account, or from
+ * the reservation that the caller gives so that encoding cannot be refused when memory is short. */
+#include "ipc/encoder.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "ipc/encoder_buffers.h"
+#include "ipc/message.h"
+
+#define HEAD_ALIGN 64 /* bodies of slabs begin at a multiple of this, for the CPU's sake */
+#define BODY_ALIGN 8  /* buffers in a body */
+
+/* Gather makes at most this many rows (OCI_GATHER_ROWS_MAX), so a bitmap of its batches is at most this large. */
+#define GATHER_BITMAP_BYTES (65536 / 8)
+
+typedef struct sent_dictionary {
+    int32_t column;
+    int64_t head_bytes; /* of a dictionary message, without view buffers */
+    bool is_sent;
+    bool is_due;             /* in this batch */
+    uint64_t fingerprint[2]; /* of the one sent last, when is_sent */
+    uint64_t due_fingerprint[2];
+} sent_dictionary;
+
+struct oci_ipc_encoder {
+    oci_schema *schema;
+    oci_codec_id codec_id;
+    oci_codec *codec; /* NULL for none */
+    oci_mem *mem;
+    int64_t head_bytes;
+    int64_t n_plain_buffers; /* of a record batch, without view buffers */
+    bool has_views;
+    int32_t n_dictionaries;
+    sent_dictionary *dictionaries; /* [id] */
+    oci_bytes schema_message;
+    /* the buffer: messages from the front, scratch room at the end */
+    oci_mem *buffer_mem;
+    uint8_t *buffer;
+    int64_t capacity;
+    /* lists for the message that is being written */
+    oci_ipc_node *nodes;
+    int64_t *variadic;
+    oci_ipc_buffer *buffers;
+    int64_t buffers_max;
+    oci_ipc_extent *extents;
+    int32_t n_extents;
+};
+
+static const uint8_t end_marker[8] = {0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0};
+
+const uint8_t *oci_ipc_end_marker(void)
+{
+    return end_marker;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------- */
+
+static oc_status fail_memory(oc_error *err)
+{
+    OC_FAIL(err, OC_ENOMEM, "out of memory while making an encoder");
+}
+
+/* Buffers without those of views. */
+static int64_t plain_buffers(const oci_field *field)
+{
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_NULL: return 0;
+    case OCI_LAYOUT_OFFSETS32:
+    case OCI_LAYOUT_OFFSETS64: return 3;
+    default: return 2;
+    }
+}
+
+/* Room for the lists of the largest message. */
+static oc_status make_lists(oci_ipc_encoder *encoder, oc_error *err)
+{
+    size_t n = (size_t)encoder->schema->n_fields + 1;
+    encoder->buffers_max = encoder->n_plain_buffers +
+                           3; /* of a dictionary of strings beside a few columns */
+    encoder->nodes = calloc(n, sizeof *encoder->nodes);
+    encoder->variadic = calloc(n, sizeof *encoder->variadic);
+    encoder->buffers = calloc((size_t)encoder->buffers_max, sizeof *encoder->buffers);
+    encoder->dictionaries = calloc(n, sizeof *encoder->dictionaries);
+    encoder->extents = calloc(n, sizeof *encoder->extents);
+    if (encoder->nodes == NULL || encoder->variadic == NULL || encoder->buffers == NULL ||
+        encoder->dictionaries == NULL || encoder->extents == NULL) {
+        return fail_memory(err);
+    }
+    return OC_OK;
+}
+
+/* Builds a header with nothing but zeros in its lists, which are all zero still, to see its size. */
+static oc_status find_head_bytes(const oci_ipc_encoder *encoder, oci_message_kind kind,
+                                 int64_t n_nodes, int64_t n_buffers, int64_t n_variadic,
+                                 int64_t *out, oc_error *err)
+{
+    oci_message fields = {.kind = kind,
+                          .n_nodes = n_nodes,
+                          .n_buffers = n_buffers,
+                          .n_variadic = n_variadic,
+                          .codec = encoder->codec_id};
+    oci_bytes bytes = {0};
+    OC_TRY(oci_message_build_batch(&fields, encoder->nodes, encoder->buffers, encoder->variadic,
+                                   &bytes, err));
+    *out = oci_round_up(bytes.size, HEAD_ALIGN);
+    free(bytes.data);
+    return OC_OK;
+}
+
+static oc_status add_dictionary(oci_ipc_encoder *encoder, int32_t column, oc_error *err)
+{
+    const oci_field *values = encoder->schema->fields[column].dictionary;
+    sent_dictionary *dictionary = &encoder->dictionaries[encoder->n_dictionaries++];
+    dictionary->column = column;
+    int64_t n_variadic = oci_field_layout(values) == OCI_LAYOUT_VIEWS ? 1 : 0;
+    return find_head_bytes(encoder, OCI_MESSAGE_DICTIONARY, 1, plain_buffers(values), n_variadic,
+                           &dictionary->head_bytes, err);
+}
+
+static oc_status describe_schema(oci_ipc_encoder *encoder, oc_error *err)
+{
+    const oci_schema *schema = encoder->schema;
+    int64_t n_variadic = 0;
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        encoder->n_plain_buffers += plain_buffers(&schema->fields[i]);
+        n_variadic += oci_field_layout(&schema->fields[i]) == OCI_LAYOUT_VIEWS;
+    }
+    encoder->has_views = n_variadic > 0;
+    OC_TRY(make_lists(encoder, err));
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        if (schema->fields[i].type == OCI_TYPE_DICTIONARY) {
+            OC_TRY(add_dictionary(encoder, i, err));
+        }
+    }
+    return find_head_bytes(encoder, OCI_MESSAGE_BATCH, schema->n_fields, encoder->n_plain_buffers,
+                           n_variadic, &encoder->head_bytes, err);
+}
+
+oc_status oci_ipc_encoder_create(oci_schema *schema, oci_codec_id codec, int level, oci_mem *mem,
+                                 oci_ipc_encoder **out, oc_error *err)
+{
+    *out = NULL;
+    oci_ipc_encoder *encoder = calloc(1, sizeof *encoder);
+    if (encoder == NULL) {
+        return fail_memory(err);
+    }
+    encoder->schema = oci_schema_retain(schema);
+    encoder->codec_id = codec;
+    encoder->mem = mem;
+    oc_status status = OC_OK;
+    if (codec != OCI_CODEC_NONE) {
+        OC_GOTO(oci_codec_create(codec, level, &encoder->codec, err));
+    }
+    OC_GOTO(describe_schema(encoder, err));
+    *out = encoder;
+done:
+    if (status != OC_OK) {
+        oci_ipc_encoder_destroy(encoder);
+    }
+    return status;
+}
+
+void oci_ipc_encoder_destroy(oci_ipc_encoder *encoder)
+{
+    if (encoder == NULL) {
+        return;
+    }
+    oci_ipc_encoder_trim(encoder, NULL);
+    oci_codec_destroy(encoder->codec);
+    free(encoder->schema_message.data);
+    free(encoder->nodes);
+    free(encoder->variadic);
+    free(encoder->buffers);
+    free(encoder->dictionaries);
+    free(encoder->extents);
+    oci_schema_release(encoder->schema);
+    free(encoder);
+}
+
+void oci_ipc_encoder_restart(oci_ipc_encoder *encoder)
+{
+    for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
+        encoder->dictionaries[i].is_sent = false;
+    }
+}
+
+int64_t oci_ipc_encoder_head_bytes(const oci_ipc_encoder *encoder)
+{
+    return encoder->head_bytes;
+}
+
+int32_t oci_ipc_encoder_extents(const oci_ipc_encoder *encoder, const oci_ipc_extent **out)
+{
+    *out = encoder->extents;
+    return encoder->n_extents;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------------------------ */
+
+typedef struct measure {
+    oci_codec_id codec;
+    int64_t n_buffers;
+    int64_t n_view_buffers;
+    int64_t bytes;   /* bound of the body */
+    int64_t scratch; /* largest buffer that has to be made before it is compressed */
+} measure;
+
+/* Bound of a compressed buffer: its length, then the frame or the bytes as they are. */
+static int64_t packed_bound(oci_codec_id codec, int64_t size)
+{
+    return 8 + oci_max64(size, oci_codec_bound(codec, size));
+}
+
+static oc_status measure_buffer(void *arg, const oci_buffer_source *source, oc_error *err)
+{
+    (void)err;
+    measure *m = arg;
+    m->n_buffers++;
+    int64_t size = source->size;
+    if (m->codec != OCI_CODEC_NONE && size > 0) {
+        if (source->kind != OCI_SOURCE_BYTES) {
+            m->scratch = oci_max64(m->scratch, oci_round_up(size, BODY_ALIGN));
+        }
+        size = packed_bound(m->codec, size);
+    }
+    m->bytes += oci_round_up(size, BODY_ALIGN);
+    return OC_OK;
+}
+
+static void measure_column(measure *m, const oci_column *column)
+{
+    int64_t n_variadic = 0;
+    oc_status status = oci_column_visit(column, measure_buffer, m, &n_variadic, NULL);
+    assert(status == OC_OK);
+    (void)status;
+    m->n_view_buffers += oci_max64(n_variadic, 0);
+}
+
+/* View buffers come on top of what the head was measured with. */
+static int64_t head_with_views(int64_t head_bytes, int64_t n_view_buffers)
+{
+    return oci_round_up(head_bytes + (int64_t)sizeof(oci_ipc_buffer) * n_view_buffers, HEAD_ALIGN);
+}
+
+static int64_t dictionary_head(const sent_dictionary *dictionary, const measure *m)
+{
+    return head_with_views(dictionary->head_bytes, m->n_view_buffers);
+}
+
+/* What the messages of a batch need: their sum, the scratch room, the longest list of buffers. With `due_only` the dictionaries
+ * that are to be sent, else all. */
+static measure measure_batch(const oci_ipc_encoder *encoder, const oci_batch *batch, bool due_only)
+{
+    measure total = {.codec = encoder->codec_id};
+    measure rows = {.codec = encoder->codec_id};
+    for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
+        const sent_dictionary *dictionary = &encoder->dictionaries[i];
+        if (dictionary->is_due || !due_only) {
+            measure values = {.codec = encoder->codec_id};
+            measure_column(&values, batch->columns[dictionary->column].dictionary);
+            total.bytes += dictionary_head(dictionary, &values) + values.bytes;
+            total.scratch = oci_max64(total.scratch, values.scratch);
+            total.n_buffers = oci_max64(total.n_buffers, values.n_buffers);
+        }
+    }
+    for (int32_t i = 0; i < encoder->schema->n_fields; i++) {
+        measure_column(&rows, &batch->columns[i]);
+    }
+    total.bytes += head_with_views(encoder->head_bytes, rows.n_view_buffers) + rows.bytes;
+    total.scratch = oci_max64(total.scratch, rows.scratch);
+    total.n_buffers = oci_max64(total.n_buffers, rows.n_buffers);
+    total.n_view_buffers = rows.n_view_buffers;
+    return total;
+}
+
+/* ---- straight from the slab ------------------------------------------------------------------------------------------- */
+
+/* Are the batch's buffers where a message body has them? */
+typedef struct slab_walk {
+    const uint8_t *body;
+    int64_t body_bytes;
+    oci_ipc_buffer *buffers;
+    int64_t n_buffers;
+    int64_t end; /* of the last buffer that is not empty */
+} slab_walk;
+
+static oc_status take_from_slab(void *arg, const oci_buffer_source *source, oc_error *err)
+{
+    (void)err;
+    slab_walk *walk = arg;
+    oci_ipc_buffer *buffer = &walk->buffers[walk->n_buffers++];
+    *buffer = (oci_ipc_buffer){.offset = oci_round_up(walk->end, BODY_ALIGN)};
+    if (source->size == 0) {
+        return OC_OK;
+    }
+    /* Compared as numbers: the pointer may belong to another block. */
+    uintptr_t distance = (uintptr_t)source->data - (uintptr_t)walk->body;
+    bool is_inside = source->size <= walk->body_bytes &&
+                     distance <= (uintptr_t)(walk->body_bytes - source->size) &&
+                     distance % BODY_ALIGN == 0;
+    if (source->kind != OCI_SOURCE_BYTES || !is_inside) {
+        return OC_EINVAL; /* seen only by encode_in_slab */
+    }
+    *buffer = (oci_ipc_buffer){.offset = (int64_t)distance, .length = source->size};
+    walk->end = (int64_t)distance + source->size;
+    return OC_OK;
+}
+
+static bool may_lie_in_slab(const oci_ipc_encoder *encoder, const oci_batch *batch)
+{
+    return encoder->codec_id == OCI_CODEC_NONE && encoder->n_dictionaries == 0 &&
+           !encoder->has_views && batch->slab != NULL && batch->head_bytes >= encoder->head_bytes &&
+           batch->body_bytes >= 0 && batch->body_bytes % BODY_ALIGN == 0;
+}
+
+/* Fills the encoder's lists from the slab; false when the batch has to be laid out anew. */
+static bool find_in_slab(const oci_ipc_encoder *encoder, const oci_batch *batch)
+{
+    slab_walk walk = {.body = (const uint8_t *)batch->slab + batch->head_bytes,
+                      .body_bytes = batch->body_bytes,
+                      .buffers = encoder->buffers};
+    for (int32_t i = 0; i < encoder->schema->n_fields; i++) {
+        const oci_column *column = &batch->columns[i];
+        int64_t n_variadic = 0;
+        if (column->offset != 0 ||
+            oci_column_visit(column, take_from_slab, &walk, &n_variadic, NULL) != OC_OK) {
+            return false;
+        }
+        encoder->nodes[i] = (oci_ipc_node){column->length, oci_column_null_count(column)};
+    }
+    return true;
+}
+
+int64_t oci_ipc_encoder_bound(const oci_ipc_encoder *encoder, const oci_batch *batch)
+{
+    if (may_lie_in_slab(encoder, batch) && find_in_slab(encoder, batch)) {
+        return 0;
+    }
+    measure total = measure_batch(encoder, batch, false);
+    return total.bytes + total.scratch;
+}
+
+int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab_bytes)
+{
+    if (encoder->codec_id == OCI_CODEC_NONE && encoder->n_dictionaries == 0) {
+        return 0;
+    }
+    int64_t n_buffers = encoder->n_plain_buffers;
+    int64_t bytes = encoder->head_bytes;
+    for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
+        const sent_dictionary *dictionary = &encoder->dictionaries[i];
+        n_buffers += plain_buffers(encoder->schema->fields[dictionary->column].dictionary);
+        bytes += dictionary->head_bytes;
+    }
+    if (encoder->codec_id == OCI_CODEC_NONE) {
+        return bytes + slab_bytes + n_buffers * BODY_ALIGN;
+    }
+    return bytes + oci_codec_bound(encoder->codec_id, slab_bytes) +
+           n_buffers * (oci_codec_bound(encoder->codec_id, 1) + 8 + BODY_ALIGN) +
+           GATHER_BITMAP_BYTES;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------------- */
+
+/* Where a body is being laid out. */
+typedef struct body_writer {
+    oci_ipc_encoder *encoder;
+    uint8_t *body;
+    uint8_t *scratch;
+    int64_t end;
+    int64_t n_buffers;
+} body_writer;
+
+/* Length prefix and frame, or -1 and the bytes as they are where that is not longer. */
+static oc_status pack_buffer(body_writer *writer, const oci_buffer_source *source, uint8_t *to,
+                             int64_t *size, oc_error *err)
+{
+    oci_ipc_encoder *encoder = writer->encoder;
+    const uint8_t *from = source->data;
+    if (source->kind != OCI_SOURCE_BYTES) {
+        oci_buffer_source_copy(source, writer->scratch);
+        from = writer->scratch;
+    }
+    int64_t packed = 0;
+    int64_t room = oci_codec_bound(encoder->codec_id, source->size);
+    OC_TRY(oci_codec_compress(encoder->codec, from, source->size, to + 8, room, &packed, err));
+    bool pays = packed < source->size;
+    oci_store_le64(to, (uint64_t)(pays ? source->size : -1));
+    if (!pays) {
+        memcpy(to + 8, from, (size_t)source->size);
+        packed = source->size;
+    }
+    *size = 8 + packed;
+    return OC_OK;
+}
+
+static oc_status write_buffer(void *arg, const oci_buffer_source *source, oc_error *err)
+{
+    body_writer *writer = arg;
+    oci_ipc_encoder *encoder = writer->encoder;
+    uint8_t *to = writer->body + writer->end;
+    int64_t size = source->size;
+    if (size > 0 && encoder->codec != NULL) {
+        OC_TRY(pack_buffer(writer, source, to, &size, err));
+    } else {
+        oci_buffer_source_copy(source, to);
+    }
+    int64_t padded = oci_round_up(size, BODY_ALIGN);
+    memset(to + size, 0, (size_t)(padded - size));
+    encoder->buffers[writer->n_buffers++] = (oci_ipc_buffer){.offset = writer->end, .length = size};
+    writer->end += padded;
+    return OC_OK;
+}
+
+/* Builds the header from the encoder's lists and puts it at `to`, stretched to head_bytes. */
+static oc_status write_head(oci_ipc_encoder *encoder, const oci_message *fields, uint8_t *to,
+                            int64_t head_bytes, oc_error *err)
+{
+    oci_bytes head = {0};
+    OC_TRY(oci_message_build_batch(fields, encoder->nodes, encoder->buffers, encoder->variadic,
+                                   &head, err));
+    assert(head.size <= head_bytes);
+    memcpy(to, head.data, (size_t)head.size);
+    oci_frame_pad(to, head.size, head_bytes);
+    free(head.data);
+    return OC_OK;
+}
+
+static void add_extent(oci_ipc_encoder *encoder, int64_t offset, int64_t head_bytes,
+                       int64_t body_bytes, bool is_dictionary)
+{
+    encoder->extents[encoder->n_extents++] = (oci_ipc_extent){.offset = offset,
+                                                              .metadata_bytes = (int32_t)head_bytes,
+                                                              .body_bytes = body_bytes,
+                                                              .dictionary = is_dictionary};
+}
+
+/* Writes one message of these columns at *at of the buffer and moves *at behind it. `fields` has kind, length and id. */
+static oc_status write_message(oci_ipc_encoder *encoder, oci_message *fields,
+                               const oci_column *columns, int32_t n, int64_t head_bytes,
+                               int64_t scratch_bytes, int64_t *at, oc_error *err)
+{
+    body_writer writer = {.encoder = encoder,
+                          .body = encoder->buffer + *at + head_bytes,
+                          .scratch = encoder->buffer + encoder->capacity - scratch_bytes};
+    for (int32_t i = 0; i < n; i++) {
+        int64_t n_variadic = 0;
+        OC_TRY(oci_column_visit(&columns[i], write_buffer, &writer, &n_variadic, err));
+        if (n_variadic >= 0) {
+            encoder->variadic[fields->n_variadic++] = n_variadic;
+        }
+        encoder->nodes[i] = (oci_ipc_node){columns[i].length, oci_column_null_count(&columns[i])};
+    }
+    fields->codec = encoder->codec_id;
+    fields->n_nodes = n;
+    fields->n_buffers = writer.n_buffers;
+    fields->body_bytes = writer.end;
+    OC_TRY(write_head(encoder, fields, encoder->buffer + *at, head_bytes, err));
+    add_extent(encoder, *at, head_bytes, writer.end, fields->kind == OCI_MESSAGE_DICTIONARY);
+    *at += head_bytes + writer.end;
+    assert(*at <= encoder->capacity - scratch_bytes);
+    return OC_OK;
+}
+
+void oci_ipc_encoder_trim(oci_ipc_encoder *encoder, oci_reservation *from)
+{
+    if (encoder->buffer != NULL && from != NULL && from->mem == encoder->buffer_mem) {
+        oci_mem_free_reserved(from, encoder->buffer, encoder->capacity);
+    } else if (encoder->buffer != NULL) {
+        oci_mem_free(encoder->buffer_mem, encoder->buffer, encoder->capacity);
+    }
+    encoder->buffer = NULL;
+    encoder->capacity = 0;
+}
+
+/* Makes the buffer at least this large. What was in it is lost. */
+static oc_status reserve_buffer(oci_ipc_encoder *encoder, int64_t bytes, oci_reservation *from,
+                                oc_error *err)
+{
+    if (bytes <= encoder->capacity) {
+        return OC_OK;
+    }
+    oci_ipc_encoder_trim(encoder, from);
+    void *block = NULL;
+    OC_TRY(from != NULL ? oci_mem_alloc_reserved(from, bytes, &block, err)
+                        : oci_mem_alloc(encoder->mem, bytes, &block, err));
+    encoder->buffer_mem = from != NULL ? from->mem : encoder->mem;
+    encoder->buffer = block;
+    encoder->capacity = bytes;
+    return OC_OK;
+}
+
+static oc_status reserve_lists(oci_ipc_encoder *encoder, int64_t n_buffers, oc_error *err)
+{
+    if (n_buffers <= encoder->buffers_max) {
+        return OC_OK;
+    }
+    oci_ipc_buffer *buffers = realloc(encoder->buffers, (size_t)n_buffers * sizeof *buffers);
+    if (buffers == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "out of memory while encoding a batch of %" PRId64 " buffers",
+                n_buffers);
+    }
+    encoder->buffers = buffers;
+    encoder->buffers_max = n_buffers;
+    return OC_OK;
+}
+
+/* ---- dictionaries --------------------------------------------------------------------------------------------------- */
+
+static void find_due_dictionaries(oci_ipc_encoder *encoder, const oci_batch *batch)
+{
+    for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
+        sent_dictionary *dictionary = &encoder->dictionaries[i];
+        const oci_column *values = batch->columns[dictionary->column].dictionary;
+        assert(values != NULL);
+        oci_column_fingerprint(values, dictionary->due_fingerprint);
+        dictionary->is_due = !dictionary->is_sent ||
+                             memcmp(dictionary->fingerprint, dictionary->due_fingerprint,
+                                    sizeof dictionary->fingerprint) != 0;
+    }
+}
+
+static oc_status write_dictionaries(oci_ipc_encoder *encoder, const oci_batch *batch,
+                                    int64_t scratch_bytes, int64_t *at, oc_error *err)
+{
+    for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
+        sent_dictionary *dictionary = &encoder->dictionaries[i];
+        if (!dictionary->is_due) {
+            continue;
+        }
+        const oci_column *values = batch->columns[dictionary->column].dictionary;
+        measure m = {.codec = encoder->codec_id};
+        measure_column(&m, values);
+        oci_message fields = {
+            .kind = OCI_MESSAGE_DICTIONARY, .length = values->length, .dictionary_id = i};
+        OC_TRY(write_message(encoder, &fields, values, 1, dictionary_head(dictionary, &m),
+                             scratch_bytes, at, err));
+    }
+    return OC_OK;
+}
+
+static void mark_sent(oci_ipc_encoder *encoder)
+{
+    for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
+        sent_dictionary *dictionary = &encoder->dictionaries[i];
+        memcpy(dictionary->fingerprint, dictionary->due_fingerprint,
+               sizeof dictionary->fingerprint);
+        dictionary->is_sent = true;
+    }
+}
+
+/* ---- encoding --------------------------------------------------------------------------------------------------------- */
+
+oc_status oci_ipc_encode_schema(oci_ipc_encoder *encoder, const uint8_t **data, int64_t *size,
+                                oc_error *err)
+{
+    if (encoder->schema_message.data == NULL) {
+        OC_TRY(oci_message_build_schema(encoder->schema, &encoder->schema_message, err));
+    }
+    *data = encoder->schema_message.data;
+    *size = encoder->schema_message.size;
+    return OC_OK;
+}
+
+/* The lists are filled. */
+static oc_status encode_in_slab(oci_ipc_encoder *encoder, const oci_batch *batch,
+                                const uint8_t **data, int64_t *size, oc_error *err)
+{
+    oci_message fields = {.kind = OCI_MESSAGE_BATCH,
+                          .body_bytes = batch->body_bytes,
+                          .length = batch->length,
+                          .n_nodes = encoder->schema->n_fields,
+                          .n_buffers = encoder->n_plain_buffers};
+    uint8_t *head = (uint8_t *)batch->slab + batch->head_bytes - encoder->head_bytes;
+    OC_TRY(write_head(encoder, &fields, head, encoder->head_bytes, err));
+    add_extent(encoder, 0, encoder->head_bytes, batch->body_bytes, false);
+    *data = head;
+    *size = encoder->head_bytes + batch->body_bytes;
+    return OC_OK;
+}
+
+static oc_status encode_in_buffer(oci_ipc_encoder *encoder, const oci_batch *batch,
+                                  oci_reservation *from, const uint8_t **data, int64_t *size,
+                                  oc_error *err)
+{
+    find_due_dictionaries(encoder, batch);
+    measure total = measure_batch(encoder, batch, true);
+    OC_TRY(reserve_lists(encoder, total.n_buffers, err));
+    OC_TRY(reserve_buffer(encoder, total.bytes + total.scratch, from, err));
+    int64_t at = 0;
+    OC_TRY(write_dictionaries(encoder, batch, total.scratch, &at, err));
+    oci_message fields = {.kind = OCI_MESSAGE_BATCH, .length = batch->length};
+    OC_TRY(write_message(encoder, &fields, batch->columns, encoder->schema->n_fields,
+                         head_with_views(encoder->head_bytes, total.n_view_buffers), total.scratch,
+                         &at, err));
+    mark_sent(encoder);
+    *data = encoder->buffer;
+    *size = at;
+    return OC_OK;
+}
+
+oc_status oci_ipc_encode_batch(oci_ipc_encoder *encoder, const oci_batch *batch,
+                               oci_reservation *from, const uint8_t **data, int64_t *size,
+                               oc_error *err)
+{
+    assert(batch->schema->n_fields == encoder->schema->n_fields);
+    encoder->n_extents = 0;
+    if (may_lie_in_slab(encoder, batch) && find_in_slab(encoder, batch)) {
+        return encode_in_slab(encoder, batch, data, size, err);
+    }
+    return encode_in_buffer(encoder, batch, from, data, size, err);
+}
