@@ -21,6 +21,10 @@ void oci_stream_close(oci_stream *stream)
     }
 }
 
+/* The whole error of a stream that was made by oci_stream_export(); NULL for others. Between our own
+ * streams an error keeps its status and text, as if there were no C stream in between. */
+static const oc_error *error_of_own_stream(const struct ArrowArrayStream *in);
+
 /* ---- in -------------------------------------------------------------------------------------- */
 
 typedef struct imported_stream {
@@ -36,6 +40,13 @@ static oc_status fail_producer(struct ArrowArrayStream *in, int code, const char
                                oc_error *err)
 {
     char unknown[64];
+    const oc_error *own = error_of_own_stream(in);
+    if (own != NULL) {
+        if (err != NULL) {
+            *err = *own;
+        }
+        return own->status;
+    }
     const char *text = in->get_last_error != NULL ? in->get_last_error(in) : NULL;
     /* Codes are errno values, but nothing keeps producers from returning -1. */
     const char *cause = strerror_r(code, unknown, sizeof unknown);
@@ -202,6 +213,12 @@ static void exported_release(struct ArrowArrayStream *self)
         s->on_release(s->arg);
     }
     free(s);
+}
+
+static const oc_error *error_of_own_stream(const struct ArrowArrayStream *in)
+{
+    return in->release == exported_release ? ((const exported_stream *)in->private_data)->last
+                                           : NULL;
 }
 
 oc_status oci_stream_export(oci_stream *stream, oci_schema *schema, oci_mem *mem,

@@ -397,6 +397,27 @@ static void a_refusing_budget_ends_the_stream_with_enomem(void **state)
     assert_int_equal(arrow_maker_live(), 0);
 }
 
+static void errors_of_own_streams_pass_unchanged(void **state)
+{
+    (void)state;
+    oci_schema *schema = make_schema(announced_columns, 1);
+    struct ArrowArrayStream c_stream;
+    oci_stream *stream;
+    oci_batch *batch;
+    oc_error err = {0};
+    handed_out h;
+    hand_out(&h, 48 * 1024, NULL, open_working(), schema, &c_stream); /* views need 64,000 bytes */
+    assert_int_equal(oci_stream_import(&c_stream, &stream, NULL), OC_OK);
+    assert_int_equal(oci_stream_next(stream, &batch, &err), OC_EBUDGET);
+    assert_null(strstr(err.message, "input stream"));
+    assert_int_equal(oci_stream_next(stream, &batch, NULL), OC_EBUDGET);
+    oci_stream_close(stream);
+    assert_int_equal(h.released, 1);
+    oci_budget_destroy(h.budget);
+    oci_schema_release(schema);
+    assert_int_equal(arrow_maker_live(), 0);
+}
+
 /* The Nth allocation fails, once or from then on: rows right or an error, nothing left. */
 static void every_failing_allocation_is_survived(void **state)
 {
@@ -453,6 +474,7 @@ int main(void)
         cmocka_unit_test(the_schema_can_be_asked_for_again),
         cmocka_unit_test(errors_stay_and_are_told),
         cmocka_unit_test(a_refusing_budget_ends_the_stream_with_enomem),
+        cmocka_unit_test(errors_of_own_streams_pass_unchanged),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
