@@ -302,10 +302,9 @@ oc_status oci_footer_parse(const uint8_t *data, int64_t size, int64_t file_bytes
     *out = (oci_ipc_footer){0};
     oci_fb fb = {.data = data, .size = size};
     oci_fb_table footer = oci_fb_root(&fb);
-    int64_t version = oci_fb_integer(&fb, &footer, FOOTER_VERSION, 2, 0);
+    /* The version is not looked at: writers of 2019 left it out of the footer, and the messages tell it again. */
     oci_fb_table schema = oci_fb_child(&fb, &footer, FOOTER_SCHEMA);
     OC_TRY(oci_fb_check(&fb, err));
-    OC_TRY(oci_metadata_version_check(version, err));
     if (schema.position == 0) {
         OC_FAIL(err, OC_EDATA, "file footer is damaged: it has no schema");
     }

@@ -1,0 +1,26 @@
+/* Writes Arrow IPC, stream or file format, one write per batch.
+ *
+ * The file format cannot replace a dictionary, only extend it: the writer then keeps one dictionary per column for the whole
+ * file, maps the indices of each batch and sends what is new as deltas. When that dictionary outgrows the budget or the index type the error says to use
+ * the stream format. Sticky error: after a failure every call returns it. */
+#ifndef OUTCORE_IPC_WRITER_H
+#define OUTCORE_IPC_WRITER_H
+
+#include "arrow/batch.h"
+#include "base/env.h"
+#include "codec/codec.h"
+
+typedef struct oci_ipc_writer oci_ipc_writer;
+
+/* Borrows `file` (written sequentially from where it stands). Writes the schema at once. `schema` is announced; batches may be in its
+ * working form (strings where it has views: views are built). Retains schema. */
+OC_NODISCARD oc_status oci_ipc_writer_open(const oci_env *env, oci_file *file, oci_schema *schema,
+                                           bool file_format, oci_codec_id codec, int level,
+                                           oci_mem *mem, oci_ipc_writer **out, oc_error *err);
+OC_NODISCARD oc_status oci_ipc_writer_add(oci_ipc_writer *writer, const oci_batch *batch,
+                                          oc_error *err);
+/* End marker / footer. */
+OC_NODISCARD oc_status oci_ipc_writer_finish(oci_ipc_writer *writer, oc_error *err);
+void oci_ipc_writer_destroy(oci_ipc_writer *writer); /* NULL is fine */
+
+#endif /* OUTCORE_IPC_WRITER_H */
