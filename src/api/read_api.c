@@ -94,10 +94,6 @@ static oci_csv_options csv_options(files_stream *self, oc_format format)
         .n_select = self->select == NULL ? 0 : (int32_t)given->n_select,
         .bytes_read = &self->context->progress.input_bytes,
     };
-    /* Declared columns describe a file without a header unless the caller says that it has one. */
-    if (self->declared != NULL && options.header < 0) {
-        options.header = 0;
-    }
     if (format == OC_FORMAT_TSV && options.delimiter == 0) {
         options.delimiter = '\t';
     }
@@ -315,6 +311,7 @@ oc_status oc_read_files(oc_context *context, const char *const *paths, size_t n_
 {
     output->release = NULL;
     files_stream *self;
+    atomic_store(&context->progress.phase, "reading"); /* a CSV sample from a slow pipe takes its time */
     OC_TRY(open_files(context, paths, n_paths, options, &self, error));
     note_total(context, self->paths, self->n_paths);
     if (is_selected(self)) {
