@@ -120,7 +120,7 @@ static void run_stress(int64_t limit, int n_steps)
     assert_int_equal(oci_budget_create(limit, NULL, &s.budget, NULL), OC_OK);
     assert_int_equal(oci_mem_open(s.budget, "stress", &s.mem, NULL), OC_OK);
     /* With shadow memory there is nothing to measure: a short run, for the accounting alone. */
-    n_steps = HAS_SHADOW_MEMORY ? n_steps / 10 : n_steps;
+    n_steps = HAS_SHADOW_MEMORY ? n_steps / 50 : n_steps;
     for (int i = 0; i < n_steps; i++) {
         step(&s);
         if (i % 1000 == 999) {
