@@ -32,12 +32,12 @@ static const char *extension_of(const char *path)
     return dot != NULL ? dot + 1 : "";
 }
 
-/* The format that a name stands for; OC_FORMAT_AUTO when the name does not say, which the library
- * knows how to handle. */
+/* The format that the library will find in a name; OC_FORMAT_AUTO when the name does not say. */
 static oc_format format_of_name(const char *path)
 {
-    oc_format format;
-    return oc_format_parse(extension_of(path), &format) ? format : OC_FORMAT_AUTO;
+    oc_format format = OC_FORMAT_AUTO;
+    bool known = oc_format_parse(extension_of(path), &format);
+    return known && format != OC_FORMAT_TABLE && format != OC_FORMAT_NULL ? format : OC_FORMAT_AUTO;
 }
 
 static bool is_arrow(oc_format format)

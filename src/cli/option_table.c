@@ -155,12 +155,11 @@ static const oci_cli_choice spill_codecs[] = {
     {NULL, 0},
 };
 
-/* A codec, for zstd with a level behind a colon: "zstd:3". The library knows which levels there
- * are. */
+/* A codec, for zstd with a level behind a colon, as in "zstd:3"; see oc_options.spill_level. */
 static bool take_spill_codec(const oci_cli_option *option, void *field, const char *value,
                              char why[OCI_CLI_WHY_BYTES])
 {
-    static const oci_cli_option level_spec = {.min = -1000, .max = 1000};
+    static const oci_cli_option level_spec = {.min = -10, .max = 9};
     char name[CODEC_BYTES];
     size_t length = strcspn(value, ":");
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
@@ -177,7 +176,7 @@ static bool take_spill_codec(const oci_cli_option *option, void *field, const ch
             return false;
         }
         if (!take_count(&level_spec, &level, value + length + 1, why)) {
-            snprintf(why, OCI_CLI_WHY_BYTES, "the level is no whole number");
+            snprintf(why, OCI_CLI_WHY_BYTES, "levels of zstd go from -10 to 9");
             return false;
         }
     }

@@ -2,7 +2,11 @@
  * write to one that nobody reads, does not return for a cancel flag. So the handler puts /dev/null
  * under the descriptor. The signal has interrupted the call, the library makes it again, and now it
  * ends at once: an empty input, or an output that takes everything. Neither is ever taken for the
- * real thing, since the context is cancelled before. */
+ * real thing, since the context is cancelled before.
+ *
+ * That does not help where the library has opened the pipe itself, a FIFO by its name. So there is
+ * an alarm too: who does not end in time is ended, as by a second signal. That is safe, since the
+ * library leaves no file behind whatever happens to the process; it is just not as tidy. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +20,9 @@
 /* A second signal counts when it comes this much later. Programs such as timeout(1) send theirs
  * twice in a row, to the process and to its group, and that must not skip the cleaning up. */
 #define SECOND_SIGNAL_MS 200
+
+/* Cleaning up takes milliseconds; the rest is for slow machines. */
+#define GRACE_SECONDS 3
 
 static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define N_WATCHED (sizeof watched_signals / sizeof watched_signals[0])
@@ -44,7 +51,14 @@ static void end_waiting(int fd, int flags)
     }
 }
 
-/* Only async-signal-safe calls; both signals are blocked while it runs. */
+static void on_alarm(int number)
+{
+    (void)number;
+    signal(first_signal, SIG_DFL);
+    raise(first_signal);
+}
+
+/* Only async-signal-safe calls; the watched signals are blocked while it runs. */
 static void on_signal(int number)
 {
     int saved_errno = errno;
@@ -57,6 +71,7 @@ static void on_signal(int number)
         return;
     }
     first_signal = number;
+    alarm(GRACE_SECONDS);
     clock_gettime(CLOCK_MONOTONIC, &first_time);
     oc_context *context = atomic_load(&watched_context);
     if (context != NULL) {
@@ -81,6 +96,7 @@ void oci_cli_watch_signals(oc_context *context, bool reads_stdin, bool writes_st
     may_wait_for_stdin = reads_stdin;
     may_wait_for_stdout = writes_stdout;
     atomic_store(&watched_context, context);
+    signal(SIGALRM, on_alarm);
     for (size_t i = 0; i < N_WATCHED; i++) {
         struct sigaction before;
         if (sigaction(watched_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
