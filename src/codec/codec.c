@@ -1,5 +1,7 @@
-/* Names of the codecs, the way to each library, and the codec that only copies. The work is in codec_lz4.c and
- * codec_zstd.c; this file checks what is common, so that they need not. */
+/* Names of the codecs, the way to each library, and the codec that only copies. The work is in
+ * codec_lz4.c and codec_zstd.c; this file checks what is common, so that they need not.
+ *
+ * A codec is one struct from malloc, whatever the size of what it works on. */
 #include "codec/codec_impl.h"
 
 #include <assert.h>
@@ -117,7 +119,7 @@ oc_status oci_codec_stream_step(oci_codec *codec, const void *src, int64_t *src_
     return OC_OK;
 }
 
-/* ---- none ------------------------------------------------------------------------------------------------------- */
+/* ---- none ------------------------------------------------------------------------------------ */
 
 static oc_status none_create(int level, oci_codec **out, oc_error *err)
 {

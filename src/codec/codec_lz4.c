@@ -1,11 +1,15 @@
 /* LZ4 frames.
  *
- * Compression writes one frame with the content size in its header. The blocks are linked and compressed straight from the
- * source (stable source, flushed at once), so that the library keeps 64 KiB of history and no copy of the data.
+ * Compression writes one frame with the content size in its header. The blocks are linked and
+ * compressed straight from the source (stable source, flushed at once), so that the library keeps
+ * 64 KiB of history and no copy of the data.
  *
- * Decompression of a whole buffer tells the library that the target stays where it is (stable target), which lets it
- * use the target as its history. Its work buffers are as large as the frame's blocks: 64 KiB or 256 KiB for ours, 4 MiB at most
- * for others'. */
+ * Decompression of a whole buffer tells the library that the target stays where it is (stable
+ * target), which lets it use the target as its history. Its work buffers are as large as the
+ * frame's blocks: 64 KiB or 256 KiB for ours, 4 MiB at most for others'.
+ *
+ * The codec itself comes from malloc, its contexts from the library: bounded, outside the
+ * budget. */
 #include "codec/codec_impl.h"
 
 #include <lz4frame.h>
@@ -38,7 +42,8 @@ static void lz4_destroy(oci_codec *codec)
     free(self);
 }
 
-/* Preferences of one frame. The smallest block size is the bound's worst case: it has the most block headers. */
+/* Preferences of one frame. The smallest block size is the bound's worst case: it has the most
+ * block headers. */
 static LZ4F_preferences_t frame_preferences(int level, int64_t size)
 {
     LZ4F_preferences_t preferences = LZ4F_INIT_PREFERENCES;

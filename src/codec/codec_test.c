@@ -1,5 +1,5 @@
-/* Round trips, damage and limits of the codecs. Sources for the frames are our own compressor and, for options it does not
- * use, the libraries themselves. */
+/* Round trips, damage and limits of the codecs. Sources for the frames are our own compressor and,
+ * for options it does not use, the libraries themselves. */
 #include "codec/codec.h"
 
 #include <lz4frame.h>

@@ -1,9 +1,12 @@
 /* Zstandard frames.
  *
- * Contexts live outside the budget, so their tables are bounded: up to level 2 the library's own choice is small
- * (level 1: 64 KiB of tables); above it the window is held at 1 MiB and the tables at 512 KiB each, which costs little on
- * the 1 MiB blocks that Outcore works on. Whole buffers are compressed and decompressed where they lie and need no
- * window; piecewise decompression keeps one of at most 8 MiB, which every level up to 19 is content with. */
+ * Contexts live outside the budget, so their tables are bounded: up to level 2 the library's own
+ * choice is small (level 1: 64 KiB of tables); above it the window is held at 1 MiB and the tables
+ * at 512 KiB each, which costs little on the 1 MiB blocks that Outcore works on. Whole buffers are
+ * compressed and decompressed where they lie and need no window; piecewise decompression keeps one
+ * of at most 8 MiB, which every level up to 19 is content with.
+ *
+ * The codec itself comes from malloc, its contexts from the library. */
 #include "codec/codec_impl.h"
 
 #include <stdlib.h>
@@ -98,7 +101,8 @@ static oc_status zstd_compress(oci_codec *codec, const void *src, int64_t size, 
     return OC_OK;
 }
 
-/* Makes the decompressor, or forgets what it was doing. A window that a large frame left behind is given back. */
+/* Makes the decompressor, or forgets what it was doing. A window that a large frame left behind is
+ * given back. */
 static oc_status zstd_stream_begin(oci_codec *codec, oc_error *err)
 {
     zstd_codec *self = (zstd_codec *)codec;

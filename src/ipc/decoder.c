@@ -1,18 +1,26 @@
 /* From a message in memory to a batch.
  *
- *   message + body (slab) -> unpack (compressed bodies only: a new slab, the message's buffers rewritten to it)
- *                         -> columns (each buffer held against the rows, pointers into the slab)
- *                         -> dictionaries attached, values validated -> oci_batch that owns the slab
+ *   message + body (slab)
+ *     -> unpack (compressed bodies only: a new slab, the message's buffers rewritten to it)
+ *     -> columns (each buffer held against the rows, pointers into the slab)
+ *     -> dictionaries attached, values validated
+ *     -> oci_batch that owns the slab
  *
- * Buffers are taken where they lie, at any alignment. An empty buffer is replaced by a few zeros of our own, so that no
- * column has a NULL where its layout wants a buffer (Arrow lets the offsets of no rows be empty).
+ * Buffers are taken where they lie, at any alignment. An empty buffer is replaced by a few zeros of
+ * our own, so that no column has a NULL where its layout wants a buffer (Arrow lets the offsets of
+ * no rows be empty).
  *
- * Dictionaries. One entry per dictionary id holds the values as a batch of one column. A batch with dictionary columns keeps
- * the entries' batches alive, so that replacing a dictionary does not disturb what was handed out before. The
- * references hang on the batch as its `import`, whose release callback lets go of them.
+ * Dictionaries. One entry per dictionary id holds the values as a batch of one column. A batch with
+ * dictionary columns keeps the entries' batches alive, so that replacing a dictionary does not
+ * disturb what was handed out before. The references hang on the batch as its `import`, whose
+ * release callback lets go of them.
  *
- * Trust. The structure is always checked, since it is cheap (a few numbers per buffer). What costs a pass over the rows
- * (offsets in order, views, indices, the null count) is left out for data that we wrote ourselves. */
+ * Trust. The structure is always checked, since it is cheap (a few numbers per buffer). What costs
+ * a pass over the rows (offsets in order, views, indices, the null count) is left out for data that
+ * we wrote ourselves.
+ *
+ * Memory. Slabs come from the account. Lists with an entry per column, dictionary or buffer of a
+ * message come from malloc: they grow with the schema, not with rows. */
 #include "ipc/decoder.h"
 
 #include <assert.h>
@@ -41,7 +49,7 @@ struct oci_ipc_decoder {
 
 static const uint8_t nothing[64] __attribute__((aligned(64)));
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static dictionary_entry *find_entry(const oci_ipc_decoder *decoder, int64_t id)
 {
@@ -155,9 +163,10 @@ void oci_ipc_decoder_destroy(oci_ipc_decoder *decoder)
     free(decoder);
 }
 
-/* ---- compressed bodies ------------------------------------------------------------------------------------------ */
+/* ---- compressed bodies ----------------------------------------------------------------------- */
 
-/* Bytes that buffer i takes when decompressed; *is_raw when it is stored as it is (behind its prefix). */
+/* Bytes that buffer i takes when decompressed; *is_raw when it is stored as it is (behind its
+ * prefix). */
 static oc_status claimed_bytes(const oci_message *message, const uint8_t *body, int64_t i,
                                int64_t *out, bool *is_raw, oc_error *err)
 {
@@ -270,7 +279,8 @@ static oc_status unpack_buffers(oci_codec *codec, const ipc_body *in, ipc_body *
     return OC_OK;
 }
 
-/* Replaces the body by a decompressed one. The old slab is freed then; on failure it stays with `body`. */
+/* Replaces the body by a decompressed one. The old slab is freed then; on failure it stays with
+ * `body`. */
 static oc_status unpack(oci_ipc_decoder *decoder, ipc_body *body, oci_reservation *from,
                         oc_error *err)
 {
@@ -302,7 +312,7 @@ static oc_status unpack(oci_ipc_decoder *decoder, ipc_body *body, oci_reservatio
     return OC_OK;
 }
 
-/* ---- columns ---------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* Where the next column finds its parts in the message. */
 typedef struct column_cursor {
@@ -314,7 +324,8 @@ typedef struct column_cursor {
     int64_t *view_sizes;
 } column_cursor;
 
-/* Takes the next buffer. It lies inside the body, or the message was not parsed from where the body is. */
+/* Takes the next buffer. It lies inside the body, or the message was not parsed from where the body
+ * is. */
 static oc_status take_buffer(column_cursor *cursor, const oci_field *field, const uint8_t **data,
                              int64_t *size, oc_error *err)
 {
@@ -473,7 +484,7 @@ static oc_status take_column(column_cursor *cursor, const oci_field *field, bool
     return take_values(cursor, column, bytes_size, err);
 }
 
-/* ---- dictionary columns ------------------------------------------------------------------------------------------- */
+/* ---- dictionary columns ---------------------------------------------------------------------- */
 
 /* What a batch with dictionary columns holds on to. */
 typedef struct kept_dictionaries {
@@ -525,7 +536,8 @@ static oc_status make_empty_dictionary(dictionary_entry *entry, oc_error *err)
     return oci_batch_adopt(entry->schema, 0, column, NULL, NULL, 0, NULL, 0, &entry->values, err);
 }
 
-/* Gives the column its values. Arrow lets a dictionary be missing as long as every value is null. */
+/* Gives the column its values. Arrow lets a dictionary be missing as long as every value is
+ * null. */
 static oc_status attach_dictionary(oci_ipc_decoder *decoder, int32_t i, oci_column *column,
                                    oc_error *err)
 {
@@ -553,7 +565,7 @@ static oc_status validate_indices(const oci_column *column, oc_error *err)
     return oci_column_validate(&indices, -1, err);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static oc_status decode_column(oci_ipc_decoder *decoder, column_cursor *cursor,
                                const oci_field *field, int32_t i, oci_column *column, oc_error *err)

@@ -28,7 +28,7 @@ static encoded encode(const ipc_fixture *f, const oci_batch *batch, oci_codec_id
     return out;
 }
 
-/* ---- damage ------------------------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Decodes what may be damaged: an error, or values that can all be reached. */
 static void decode_damaged(const ipc_fixture *f, oci_schema *schema, const uint8_t *data,
@@ -135,7 +135,7 @@ static void forged_length_prefixes_are_refused_without_taking_memory(void **stat
     close_fixture(&f);
 }
 
-/* ---- messages put together by hand ---------------------------------------------------------------------------------- */
+/* ---- messages put together by hand ----------------------------------------------------------- */
 
 typedef struct odd_message {
     const char *format;
@@ -294,9 +294,10 @@ static void reservation_pays_for_decompression(void **state)
     close_fixture(&f);
 }
 
-/* ---- dictionaries --------------------------------------------------------------------------------------------------- */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
-/* Patches the first message, a dictionary, into a delta: its isDelta is the only byte 0 that makes it one. */
+/* Patches the first message, a dictionary, into a delta: its isDelta is the only byte 0 that makes
+ * it one. */
 static void make_delta(encoded *e)
 {
     int64_t metadata_bytes = 0;
@@ -320,7 +321,8 @@ static void make_delta(encoded *e)
     free(head.data);
 }
 
-/* Two batches with dictionaries of their own; the second comes as a delta, so its indices count from the old end. */
+/* Two batches with dictionaries of their own; the second comes as a delta, so its indices count
+ * from the old end. */
 static void check_delta(const ipc_fixture *f, const char *format, oci_codec_id codec)
 {
     arrow_maker maker = {
@@ -461,7 +463,7 @@ static void shared_dictionary_ids_need_one_type(void **state)
     close_fixture(&f);
 }
 
-/* ---- streams of others ---------------------------------------------------------------------------------------------- */
+/* ---- streams of others ----------------------------------------------------------------------- */
 
 static uint8_t *read_file(const char *path, int64_t *size)
 {

@@ -1,7 +1,10 @@
 /* Appending to a dictionary: sizes first, one slab, then both halves copied buffer by buffer.
  *
- * Batches that were handed out before keep the old values; that is why the new ones are not written behind the old in
- * place. Columns here come from the decoder: they start at offset 0, and their offsets need not begin with 0. */
+ * Batches that were handed out before keep the old values; that is why the new ones are not written
+ * behind the old in place. Columns here come from the decoder: they start at offset 0, and their
+ * offsets need not begin with 0.
+ *
+ * The slab comes from the account, the column and the list of view buffers from malloc. */
 #include "ipc/dictionaries.h"
 
 #include <assert.h>
@@ -125,7 +128,8 @@ static void concat_offsets(const concat_plan *plan, uint8_t *slab)
     }
 }
 
-/* The second half's views get their buffer number moved. `column` has room for both sets of view buffers. */
+/* The second half's views get their buffer number moved. `column` has room for both sets of view
+ * buffers. */
 static void concat_views(const concat_plan *plan, uint8_t *slab, const uint8_t **buffers,
                          int64_t *sizes)
 {

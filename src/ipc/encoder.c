@@ -1,24 +1,30 @@
 /* From a batch to its messages.
  *
- *   slab of the IPC shape, no codec -> header written into the room in front of the body: nothing is copied
- *   anything else                   -> measure -> one buffer -> for each dictionary that changed, then the batch:
- *                                      | head, padded to its bound | body: buffer by buffer | ...
+ *   slab of the IPC shape, no codec: header into the room in front of the body, nothing is copied
+ *   anything else: measure -> one buffer -> for each dictionary that changed, then for the batch
+ *                  | head, padded to its bound | body, buffer by buffer |
  *
- * Heads. The size of a header depends on the numbers of its parts alone (message_build.c), so it is known before the body is
- * laid out; the header is built once the body is there, and stretched with zeros to the room that was left.
+ * Heads. The size of a header depends on the numbers of its parts alone (message_build.c), so it is
+ * known before the body is laid out; the header is built once the body is there, and stretched with
+ * zeros to the room that was left.
  *
- * Buffers. encoder_buffers.c says what each column's buffers are. Without a codec each is made at its place. With one it is
- * compressed from where it lies to its place; only what has to be moved first (bits, rebased offsets, views) is made in
- * the scratch room at the end of the buffer.
+ * Buffers. encoder_buffers.c says what each column's buffers are. Without a codec each is made at
+ * its place. With one it is compressed from where it lies to its place; only what has to be moved
+ * first (bits, rebased offsets, views) is made in the scratch room at the end of the buffer.
  *
- * Memory. The buffer is as large as the bound of the largest batch so far and is kept. It comes from the account, or from
- * the reservation that the caller gives so that encoding cannot be refused when memory is short. */
+ * Memory. The buffer is as large as the bound of the largest batch so far and is kept. It comes
+ * from the account, or from the reservation that the caller gives so that encoding cannot be
+ * refused when memory is short.
+ *
+ * Lists with an entry per column or buffer, and the schema message, come from malloc: they grow
+ * with the schema. */
 #include "ipc/encoder.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow/gather.h"
 #include "base/bits.h"
 #include "ipc/encoder_buffers.h"
 #include "ipc/message.h"
@@ -26,8 +32,8 @@
 #define HEAD_ALIGN 64 /* bodies of slabs begin at a multiple of this, for the CPU's sake */
 #define BODY_ALIGN 8  /* buffers in a body */
 
-/* Gather makes at most this many rows (OCI_GATHER_ROWS_MAX), so a bitmap of its batches is at most this large. */
-#define GATHER_BITMAP_BYTES (65536 / 8)
+/* The largest bitmap that a gathered batch can have. */
+#define GATHER_BITMAP_BYTES (OCI_GATHER_ROWS_MAX / 8 + BODY_ALIGN)
 
 typedef struct sent_dictionary {
     int32_t column;
@@ -69,7 +75,7 @@ const uint8_t *oci_ipc_end_marker(void)
     return end_marker;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static oc_status fail_memory(oc_error *err)
 {
@@ -105,7 +111,8 @@ static oc_status make_lists(oci_ipc_encoder *encoder, oc_error *err)
     return OC_OK;
 }
 
-/* Builds a header with nothing but zeros in its lists, which are all zero still, to see its size. */
+/* Builds a header with nothing but zeros in its lists, which are all zero still, to see its
+ * size. */
 static oc_status find_head_bytes(const oci_ipc_encoder *encoder, oci_message_kind kind,
                                  int64_t n_nodes, int64_t n_buffers, int64_t n_variadic,
                                  int64_t *out, oc_error *err)
@@ -211,7 +218,7 @@ int32_t oci_ipc_encoder_extents(const oci_ipc_encoder *encoder, const oci_ipc_ex
     return encoder->n_extents;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct measure {
     oci_codec_id codec;
@@ -263,8 +270,8 @@ static int64_t dictionary_head(const sent_dictionary *dictionary, const measure 
     return head_with_views(dictionary->head_bytes, m->n_view_buffers);
 }
 
-/* What the messages of a batch need: their sum, the scratch room, the longest list of buffers. With `due_only` the dictionaries
- * that are to be sent, else all. */
+/* What the messages of a batch need: their sum, the scratch room, the longest list of buffers. With
+ * `due_only` the dictionaries that are to be sent, else all. */
 static measure measure_batch(const oci_ipc_encoder *encoder, const oci_batch *batch, bool due_only)
 {
     measure total = {.codec = encoder->codec_id};
@@ -289,7 +296,7 @@ static measure measure_batch(const oci_ipc_encoder *encoder, const oci_batch *ba
     return total;
 }
 
-/* ---- straight from the slab ------------------------------------------------------------------------------------------- */
+/* ---- straight from the slab ------------------------------------------------------------------ */
 
 /* Are the batch's buffers where a message body has them? */
 typedef struct slab_walk {
@@ -376,7 +383,7 @@ int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab
            GATHER_BITMAP_BYTES;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Where a body is being laid out. */
 typedef struct body_writer {
@@ -451,7 +458,8 @@ static void add_extent(oci_ipc_encoder *encoder, int64_t offset, int64_t head_by
                                                               .dictionary = is_dictionary};
 }
 
-/* Writes one message of these columns at *at of the buffer and moves *at behind it. `fields` has kind, length and id. */
+/* Writes one message of these columns at *at of the buffer and moves *at behind it. `fields` has
+ * kind, length and id. */
 static oc_status write_message(oci_ipc_encoder *encoder, oci_message *fields,
                                const oci_column *columns, int32_t n, int64_t head_bytes,
                                int64_t scratch_bytes, int64_t *at, oc_error *err)
@@ -511,17 +519,19 @@ static oc_status reserve_lists(oci_ipc_encoder *encoder, int64_t n_buffers, oc_e
     if (n_buffers <= encoder->buffers_max) {
         return OC_OK;
     }
-    oci_ipc_buffer *buffers = realloc(encoder->buffers, (size_t)n_buffers * sizeof *buffers);
+    assert(n_buffers > 0);
+    oci_ipc_buffer *buffers = calloc((size_t)n_buffers, sizeof *buffers);
     if (buffers == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while encoding a batch of %" PRId64 " buffers",
                 n_buffers);
     }
+    free(encoder->buffers);
     encoder->buffers = buffers;
     encoder->buffers_max = n_buffers;
     return OC_OK;
 }
 
-/* ---- dictionaries --------------------------------------------------------------------------------------------------- */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
 static void find_due_dictionaries(oci_ipc_encoder *encoder, const oci_batch *batch)
 {
@@ -565,7 +575,7 @@ static void mark_sent(oci_ipc_encoder *encoder)
     }
 }
 
-/* ---- encoding --------------------------------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 oc_status oci_ipc_encode_schema(oci_ipc_encoder *encoder, const uint8_t **data, int64_t *size,
                                 oc_error *err)

@@ -1,14 +1,18 @@
-/* Encodes batches as Arrow IPC messages in memory: one contiguous run of bytes per batch, ready for one write.
+/* Encodes batches as Arrow IPC messages in memory: one contiguous run of bytes per batch, ready for
+ * one write.
  *
- * Codec none, no dictionary columns, and a batch whose slab has the IPC shape with room in front (batch->head_bytes >=
- * oci_ipc_encoder_head_bytes): the header is put into the slab and nothing is copied. Else the messages are laid out in the encoder's own
- * buffer (kept and reused). With dictionary columns a dictionary message comes before the batch whenever the
- * dictionary is not the one sent last (told by a 128-bit hash of its values, so that no memory is held between batches); the first
- * one is no delta, later ones replace it.
+ * Codec none, no dictionary columns, and a batch whose slab has the IPC shape with room in front
+ * (batch->head_bytes >= oci_ipc_encoder_head_bytes): the header is put into the slab and nothing is
+ * copied. Else the messages are laid out in the encoder's own buffer (kept and reused). With
+ * dictionary columns a dictionary message comes before the batch whenever the dictionary is not the
+ * one sent last (told by a 128-bit hash of its values, so that no memory is held between batches);
+ * the first one is no delta, later ones replace it.
  *
- * Written: offset 0 (slices are rebased), no validity buffer (length 0) for columns without nulls, 8-byte aligned buffers, padding zeroed, and the bytes
- * under null slots as they are, but for views, which are empty there. View buffers that are mostly unused are left out. Compression per buffer: int64 uncompressed length, then the frame; -1 and the raw bytes
- * where compressing does not help. */
+ * Written: offset 0 (slices are rebased), no validity buffer (length 0) for columns without nulls,
+ * 8-byte aligned buffers, padding zeroed, and the bytes under null slots as they are, but for
+ * views, which are empty there. View buffers that are mostly unused are left out. Compression per
+ * buffer: int64 uncompressed length, then the frame; -1 and the raw bytes where compressing does
+ * not help. */
 #ifndef OUTCORE_IPC_ENCODER_H
 #define OUTCORE_IPC_ENCODER_H
 
@@ -17,34 +21,40 @@
 
 typedef struct oci_ipc_encoder oci_ipc_encoder;
 
-/* Retains schema. Buffers come from `mem`. Batches given later must have the same types (views as views). */
+/* Retains schema. Buffers come from `mem`. Batches given later must have the same types (views as
+ * views). */
 OC_NODISCARD oc_status oci_ipc_encoder_create(oci_schema *schema, oci_codec_id codec, int level,
                                               oci_mem *mem, oci_ipc_encoder **out, oc_error *err);
 void oci_ipc_encoder_destroy(oci_ipc_encoder *encoder); /* NULL is fine */
 
-/* Bytes of a framed record batch header of this schema (multiple of 64), which is what to leave in front of a slab. (Each view buffer of
- * a batch adds to its header; such a batch never goes out of its slab.) */
+/* Bytes of a framed record batch header of this schema (multiple of 64), which is what to leave in
+ * front of a slab. (Each view buffer of a batch adds to its header; such a batch never goes out of
+ * its slab.) */
 int64_t oci_ipc_encoder_head_bytes(const oci_ipc_encoder *encoder);
 
-/* Upper bound of what encoding this batch takes as buffer from `mem` (0 when it goes out of its slab). The second form bounds any
- * gather output with a slab of `slab_bytes` that has oci_ipc_encoder_head_bytes() in front. */
+/* Upper bound of what encoding this batch takes as buffer from `mem` (0 when it goes out of its
+ * slab). The second form bounds any gather output with a slab of `slab_bytes` that has
+ * oci_ipc_encoder_head_bytes() in front. */
 int64_t oci_ipc_encoder_bound(const oci_ipc_encoder *encoder, const oci_batch *batch);
 int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab_bytes);
 
-/* The results stay valid until the next call; those out of a slab as long as the batch, whose head bytes are written to: no two
- * threads may encode the same batch. `from` may be NULL; else the buffer is paid from that reservation, and what the
- * buffer took stays taken from it until oci_ipc_encoder_trim(). */
+/* The results stay valid until the next call; those out of a slab as long as the batch, whose head
+ * bytes are written to: no two threads may encode the same batch. `from` may be NULL; else the
+ * buffer is paid from that reservation, and what the buffer took stays taken from it until
+ * oci_ipc_encoder_trim(). */
 OC_NODISCARD oc_status oci_ipc_encode_schema(oci_ipc_encoder *encoder, const uint8_t **data,
                                              int64_t *size, oc_error *err);
 OC_NODISCARD oc_status oci_ipc_encode_batch(oci_ipc_encoder *encoder, const oci_batch *batch,
                                             oci_reservation *from, const uint8_t **data,
                                             int64_t *size, oc_error *err);
-/* Gives the encoder's buffer back, to the reservation it was paid from when that is given. What was encoded last is gone. */
+/* Gives the encoder's buffer back, to the reservation it was paid from when that is given. What was
+ * encoded last is gone. */
 void oci_ipc_encoder_trim(oci_ipc_encoder *encoder, oci_reservation *from);
 /* End-of-stream marker: 8 bytes, static. */
 const uint8_t *oci_ipc_end_marker(void);
 
-/* Where the messages of the last encoded batch lie inside its bytes, for the footer of the file format. */
+/* Where the messages of the last encoded batch lie inside its bytes, for the footer of the file
+ * format. */
 typedef struct oci_ipc_extent {
     int64_t offset;
     int32_t metadata_bytes;

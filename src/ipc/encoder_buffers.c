@@ -12,7 +12,7 @@
 
 static const uint8_t zero_offset[8];
 
-/* ---- views ------------------------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static const uint8_t *view_at(const oci_column *column, int64_t row)
 {
@@ -74,7 +74,8 @@ static void copy_view_bytes(const oci_buffer_source *source, uint8_t *to)
     }
 }
 
-/* The views, and their bytes: all buffers as they are, or one that holds only what is used when that saves half of them. */
+/* The views, and their bytes: all buffers as they are, or one that holds only what is used when
+ * that saves half of them. */
 static oc_status visit_views(const oci_column *column, oci_buffer_visitor visit, void *arg,
                              int64_t *n_variadic, oc_error *err)
 {
@@ -104,9 +105,10 @@ static oc_status visit_views(const oci_column *column, oci_buffer_visitor visit,
     return OC_OK;
 }
 
-/* ---- the other layouts --------------------------------------------------------------------------------------------- */
+/* ---- the other layouts ----------------------------------------------------------------------- */
 
-/* A bitmap that begins on a byte and has no foreign bits in its last one can be taken as it lies. */
+/* A bitmap that begins on a byte and has no foreign bits in its last one can be taken as it
+ * lies. */
 static oci_buffer_source bits_source(const uint8_t *bits, int64_t start, int64_t n)
 {
     oci_buffer_source source = {.kind = OCI_SOURCE_BITS,
@@ -217,7 +219,7 @@ void oci_buffer_source_copy(const oci_buffer_source *source, uint8_t *to)
     }
 }
 
-/* ---- fingerprints -------------------------------------------------------------------------------------------------- */
+/* ---- fingerprints ---------------------------------------------------------------------------- */
 
 typedef struct fingerprint {
     XXH3_state_t state;

@@ -1,5 +1,5 @@
-/* Encoding: what comes out decodes to the same values, whatever the layout of the batch, and takes no more than was
- * announced. */
+/* Encoding: what comes out decodes to the same values, whatever the layout of the batch, and takes
+ * no more than was announced. */
 #include "ipc/ipc_test_support.h"
 
 #include "arrow/gather.h"

@@ -1,5 +1,7 @@
-/* See flatbuf.h for the format and the rules. The sizes in play are below 2^31 (metadata is refused above 256 MiB), so sums of two
- * positions cannot overflow an int64. */
+/* See flatbuf.h for the format and the rules. The sizes in play are below 2^31 (metadata is refused
+ * above 256 MiB), so sums of two positions cannot overflow an int64.
+ *
+ * A builder's buffer comes from malloc: metadata grows with columns and messages, not with rows. */
 #include "ipc/flatbuf.h"
 
 #include <assert.h>
@@ -12,7 +14,7 @@
 
 static const oci_fb_table no_table = {0};
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void set_problem(oci_fb *fb, const char *problem)
 {
@@ -142,7 +144,7 @@ oci_fb_table oci_fb_element(oci_fb *fb, const oci_fb_vector *vector, int64_t i)
     return target == 0 ? no_table : table_at(fb, target);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /* Makes room for `count` more bytes in front. */
 static bool make_room(oci_fb_builder *b, int64_t count)

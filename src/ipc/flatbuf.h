@@ -1,17 +1,20 @@
 /* A small flatbuffer layer: checked reading and back-to-front building, no generated code.
  *
- * Reading. Nothing is verified up front; every accessor checks what it touches against the bytes that were given, and the first
- * thing found wrong is kept in `problem`. After that all accessors answer "absent", so a parser reads straight on and
- * asks once at the end. Positions never go backwards but from a table to its vtable, and the callers name each field
- * that they follow, so that a chain of tables is as deep as their code and no deeper: damaged input cannot make it loop.
+ * Reading. Nothing is verified up front; every accessor checks what it touches against the bytes
+ * that were given, and the first thing found wrong is kept in `problem`. After that all accessors
+ * answer "absent", so a parser reads straight on and asks once at the end. Positions never go
+ * backwards but from a table to its vtable, and the callers name each field that they follow, so
+ * that a chain of tables is as deep as their code and no deeper: damaged input cannot make it loop.
  * Values need no alignment.
  *
- * Building. Objects are written from the end of the buffer to its start, children first, as the format wants it; an object
- * is named by its distance from the end. Running out of memory is kept in `failed` and asked for once.
+ * Building. Objects are written from the end of the buffer to its start, children first, as the
+ * format wants it; an object is named by its distance from the end. Running out of memory is kept
+ * in `failed` and asked for once.
  *
- * What a flatbuffer looks like: a table starts with an int32 that leads back to its vtable (uint16 vtable size, table size,
- * then the place of each field in the table, 0 = absent); strings, vectors and tables are reached by a uint32 distance
- * forward; vectors start with a uint32 count. All little-endian. */
+ * What a flatbuffer looks like: a table starts with an int32 that leads back to its vtable (uint16
+ * vtable size, table size, then the place of each field in the table, 0 = absent); strings, vectors
+ * and tables are reached by a uint32 distance forward; vectors start with a uint32 count. All
+ * little-endian. */
 #ifndef OUTCORE_IPC_FLATBUF_H
 #define OUTCORE_IPC_FLATBUF_H
 
@@ -75,7 +78,8 @@ void oci_fb_add_integer(oci_fb_builder *b, int field, int width, int64_t value);
 void oci_fb_add_ref(oci_fb_builder *b, int field, oci_fb_ref ref); /* 0: field stays absent */
 oci_fb_ref oci_fb_end_table(oci_fb_builder *b);
 
-/* Puts the root offset in front. The flatbuffer is then oci_fb_bytes(), a multiple of 8 bytes long. */
+/* Puts the root offset in front. The flatbuffer is then oci_fb_bytes(), a multiple of 8 bytes
+ * long. */
 OC_NODISCARD oc_status oci_fb_finish(oci_fb_builder *b, oci_fb_ref root, oc_error *err);
 const uint8_t *oci_fb_bytes(const oci_fb_builder *b);
 void oci_fb_deinit(oci_fb_builder *b);

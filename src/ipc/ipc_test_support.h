@@ -1,4 +1,5 @@
-/* What the tests of encoder and decoder share: a budget to work in, and messages taken apart and decoded. */
+/* What the tests of encoder and decoder share: a budget to work in, and messages taken apart and
+ * decoded. */
 #ifndef OUTCORE_IPC_IPC_TEST_SUPPORT_H
 #define OUTCORE_IPC_IPC_TEST_SUPPORT_H
 
@@ -49,8 +50,9 @@ static inline oci_ipc_decoder *make_decoder(const ipc_fixture *f, oci_schema *sc
     return decoder;
 }
 
-/* The first message of data[0..size): its metadata is copied to a block of its own size, so that reading past it is seen, its body to
- * a slab that begins `shift` bytes before it. *used 0 at the end marker. */
+/* The first message of data[0..size): its metadata is copied to a block of its own size, so that
+ * reading past it is seen, its body to a slab that begins `shift` bytes before it. *used 0 at the
+ * end marker. */
 static inline oc_status decode_message(const ipc_fixture *f, oci_ipc_decoder *decoder,
                                        const uint8_t *data, int64_t size, int64_t shift,
                                        int64_t *used, oci_batch **out, oc_error *err)

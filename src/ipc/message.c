@@ -1,4 +1,7 @@
-/* Reading messages, the prefix in front of them, and the footer of files. Schemas are read in message_schema.c. */
+/* Reading messages, the prefix in front of them, and the footer of files. Schemas are read in
+ * message_schema.c.
+ *
+ * The lists of a footer come from malloc; they take no more than the footer itself does. */
 #include "ipc/message.h"
 
 #include <assert.h>
@@ -10,10 +13,11 @@
 
 #define METADATA_BYTES_MAX (256 * 1024 * 1024)
 
-/* The key under which Arrow 0.17 announced compressed bodies before the format had a place for it. */
+/* The key under which Arrow 0.17 announced compressed bodies before the format had a place for
+ * it. */
 static const char old_compression_key[] = "ARROW:experimental_compression";
 
-/* ---- common ----------------------------------------------------------------------------------------------------- */
+/* ---- common ---------------------------------------------------------------------------------- */
 
 oc_status oci_fb_check(const oci_fb *fb, oc_error *err)
 {
@@ -58,7 +62,7 @@ int64_t oci_message_variadic(const oci_message *message, int64_t i)
     return (int64_t)oci_load_le64(message->variadic + 8 * i);
 }
 
-/* ---- record batches ----------------------------------------------------------------------------------------------- */
+/* ---- record batches -------------------------------------------------------------------------- */
 
 static oc_status check_nodes(const oci_message *message, oc_error *err)
 {
@@ -147,7 +151,7 @@ static oc_status parse_batch(oci_fb *fb, const oci_fb_table *batch, oci_message 
     return check_buffers(out, err);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static oc_status refuse_old_compression(oci_fb *fb, const oci_fb_table *message, oc_error *err)
 {
@@ -226,7 +230,7 @@ oc_status oci_message_parse_schema(const uint8_t *metadata, int64_t size, oci_sc
     return oci_schema_read(&fb, &header, out, ids, err);
 }
 
-/* ---- framing ------------------------------------------------------------------------------------------------------- */
+/* ---- framing --------------------------------------------------------------------------------- */
 
 oc_status oci_frame_parse(const uint8_t prefix[8], int64_t *metadata_bytes, int *prefix_bytes,
                           oc_error *err)
@@ -251,7 +255,7 @@ oc_status oci_frame_parse(const uint8_t prefix[8], int64_t *metadata_bytes, int 
     return OC_OK;
 }
 
-/* ---- footers ------------------------------------------------------------------------------------------------------- */
+/* ---- footers --------------------------------------------------------------------------------- */
 
 static oc_status check_block(const oci_ipc_file_block *block, int64_t i, const char *kind,
                              int64_t file_bytes, oc_error *err)
@@ -302,7 +306,8 @@ oc_status oci_footer_parse(const uint8_t *data, int64_t size, int64_t file_bytes
     *out = (oci_ipc_footer){0};
     oci_fb fb = {.data = data, .size = size};
     oci_fb_table footer = oci_fb_root(&fb);
-    /* The version is not looked at: writers of 2019 left it out of the footer, and the messages tell it again. */
+    /* The version is not looked at: writers of 2019 left it out of the footer, and the messages
+     * tell it again. */
     oci_fb_table schema = oci_fb_child(&fb, &footer, FOOTER_SCHEMA);
     OC_TRY(oci_fb_check(&fb, err));
     if (schema.position == 0) {

@@ -1,9 +1,10 @@
 /* Arrow IPC metadata: verify, then read; and build.
  *
- * The metadata of IPC messages are flatbuffers of the Arrow project's schemas (Schema.fbs, Message.fbs, File.fbs), version V5
- * (V4 is read where it differs only in the number). A parse call first verifies that every offset, vtable, vector and string that it is
- * going to touch lies inside the given bytes, and checks counts, lengths and kinds; what it returns can be trusted to be self-consistent,
- * and is still to be held against the body (see decoder.h). */
+ * The metadata of IPC messages are flatbuffers of the Arrow project's schemas (Schema.fbs,
+ * Message.fbs, File.fbs), version V5 (V4 is read where it differs only in the number). A parse call
+ * first verifies that every offset, vtable, vector and string that it is going to touch lies inside
+ * the given bytes, and checks counts, lengths and kinds; what it returns can be trusted to be
+ * self-consistent, and is still to be held against the body (see decoder.h). */
 #ifndef OUTCORE_IPC_MESSAGE_H
 #define OUTCORE_IPC_MESSAGE_H
 
@@ -26,7 +27,8 @@ typedef struct oci_ipc_buffer {
     int64_t length;
 } oci_ipc_buffer;
 
-/* A parsed message; the pointers lie inside the metadata bytes that were parsed. Read nodes and buffers with the accessors. */
+/* A parsed message; the pointers lie inside the metadata bytes that were parsed. Read nodes and
+ * buffers with the accessors. */
 typedef struct oci_message {
     oci_message_kind kind;
     int64_t body_bytes;
@@ -46,7 +48,8 @@ oci_ipc_node oci_message_node(const oci_message *message, int64_t i);
 oci_ipc_buffer oci_message_buffer(const oci_message *message, int64_t i);
 int64_t oci_message_variadic(const oci_message *message, int64_t i);
 
-/* `metadata` is the flatbuffer without the 8-byte prefix. Every buffer is checked to lie inside body_bytes. */
+/* `metadata` is the flatbuffer without the 8-byte prefix. Every buffer is checked to lie inside
+ * body_bytes. */
 OC_NODISCARD oc_status oci_message_parse(const uint8_t *metadata, int64_t size, oci_message *out,
                                          oc_error *err);
 
@@ -56,22 +59,25 @@ typedef struct oci_dictionary_ids {
     int32_t n;
 } oci_dictionary_ids;
 
-/* Parses the schema of a schema message. Big-endian schemas, unknown types, unknown features: OC_EUNSUPPORTED by name. Nested types are
- * refused like in oci_schema_import. ids (may be NULL) gets the dictionary ids; free ids->ids. */
+/* Parses the schema of a schema message. Big-endian schemas, unknown types, unknown features:
+ * OC_EUNSUPPORTED by name. Nested types are refused like in oci_schema_import. ids (may be NULL)
+ * gets the dictionary ids; free ids->ids. */
 OC_NODISCARD oc_status oci_message_parse_schema(const uint8_t *metadata, int64_t size,
                                                 oci_schema **out, oci_dictionary_ids *ids,
                                                 oc_error *err);
 
-/* The prefix in front of every message: FF FF FF FF and the int32 size of the metadata (or, before Arrow 0.15, the size
- * alone). *metadata_bytes 0 = end of stream. *prefix_bytes: 8 or 4. Metadata over 256 MiB is refused. */
+/* The prefix in front of every message: FF FF FF FF and the int32 size of the metadata (or, before
+ * Arrow 0.15, the size alone). *metadata_bytes 0 = end of stream. *prefix_bytes: 8 or 4. Metadata
+ * over 256 MiB is refused. */
 #define OCI_IPC_PREFIX_BYTES 8
 OC_NODISCARD oc_status oci_frame_parse(const uint8_t prefix[8], int64_t *metadata_bytes,
                                        int *prefix_bytes, oc_error *err);
 
 /* -- building ----------------------------------------------------------------------------------
- * All write a framed message (prefix, metadata, a multiple of 8 bytes together) into a malloc'ed block; metadata does not grow
- * with rows, so it is not charged. The size of a record batch header depends on kind, codec or none, and the numbers of nodes,
- * buffers and variadic counts alone, never on their values. */
+ * All write a framed message (prefix, metadata, a multiple of 8 bytes together) into a malloc'ed
+ * block; metadata does not grow with rows, so it is not charged. The size of a record batch header
+ * depends on kind, codec or none, and the numbers of nodes, buffers and variadic counts alone,
+ * never on their values. */
 typedef struct oci_bytes {
     uint8_t *data; /* malloc'ed; free() */
     int64_t size;
@@ -80,16 +86,19 @@ typedef struct oci_bytes {
 /* Dictionary ids are 0, 1, 2, ... depth-first. */
 OC_NODISCARD oc_status oci_message_build_schema(const oci_schema *schema, oci_bytes *out,
                                                 oc_error *err);
-/* A record batch or dictionary: kind, body_bytes, length, n_*, codec and dictionary_* of `fields`, the arrays apart. */
+/* A record batch or dictionary: kind, body_bytes, length, n_*, codec and dictionary_* of `fields`,
+ * the arrays apart. */
 OC_NODISCARD oc_status oci_message_build_batch(const oci_message *fields, const oci_ipc_node *nodes,
                                                const oci_ipc_buffer *buffers,
                                                const int64_t *variadic, oci_bytes *out,
                                                oc_error *err);
 
-/* Stretches a framed message of `size` bytes at `data` to `padded` (multiples of 8) with zeros that count as metadata. */
+/* Stretches a framed message of `size` bytes at `data` to `padded` (multiples of 8) with zeros that
+ * count as metadata. */
 void oci_frame_pad(uint8_t *data, int64_t size, int64_t padded);
 
-/* File format footer (the flatbuffer only). Blocks: offset, metadata length (with prefix and padding), body length. */
+/* File format footer (the flatbuffer only). Blocks: offset, metadata length (with prefix and
+ * padding), body length. */
 typedef struct oci_ipc_file_block {
     int64_t offset;
     int32_t metadata_bytes;
@@ -105,7 +114,8 @@ typedef struct oci_ipc_footer {
     int64_t n_batches;
 } oci_ipc_footer;
 
-/* Every block is checked to lie inside [8, file_bytes) and to begin at a multiple of 8. `out` is zeroed after a failure. */
+/* Every block is checked to lie inside [8, file_bytes) and to begin at a multiple of 8. `out` is
+ * zeroed after a failure. */
 OC_NODISCARD oc_status oci_footer_parse(const uint8_t *data, int64_t size, int64_t file_bytes,
                                         oci_ipc_footer *out, oc_error *err);
 /* Takes schema and blocks; dictionary ids are 0, 1, 2, ... depth-first. */

@@ -1,5 +1,8 @@
-/* Building messages and footers. Every field is written, also where it has its default value: so the size of a record batch
- * header depends on the numbers of nodes, buffers and variadic counts alone, which the encoder relies on. */
+/* Building messages and footers. Every field is written, also where it has its default value: so
+ * the size of a record batch header depends on the numbers of nodes, buffers and variadic counts
+ * alone, which the encoder relies on.
+ *
+ * Messages and footers come from malloc: they grow with columns and messages, not with rows. */
 #include "ipc/message.h"
 
 #include <assert.h>

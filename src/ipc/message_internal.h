@@ -1,5 +1,6 @@
-/* What the parts of the metadata code share: field numbers of Arrow's flatbuffer schemas, and the two halves of reading and
- * writing a schema. The names follow Schema.fbs, Message.fbs and File.fbs of the Arrow format. */
+/* What the parts of the metadata code share: field numbers of Arrow's flatbuffer schemas, and the
+ * two halves of reading and writing a schema. The names follow Schema.fbs, Message.fbs and File.fbs
+ * of the Arrow format. */
 #ifndef OUTCORE_IPC_MESSAGE_INTERNAL_H
 #define OUTCORE_IPC_MESSAGE_INTERNAL_H
 

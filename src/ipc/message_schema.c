@@ -1,8 +1,11 @@
 /* Schemas: from the flatbuffer to an oci_schema and back.
  *
- * Reading copies names, time zones and custom metadata out of the flatbuffer. Flatbuffers may share objects, so that few
- * bytes can stand for a great many columns with long names: what is copied is held to a small multiple of the bytes that were
- * given. Nested types are refused before their children are looked at, so there is no recursion here. */
+ * Reading copies names, time zones and custom metadata out of the flatbuffer. Flatbuffers may share
+ * objects, so that few bytes can stand for a great many columns with long names: what is copied is
+ * held to a small multiple of the bytes that were given. Nested types are refused before their
+ * children are looked at, so there is no recursion here.
+ *
+ * What is read and written here comes from malloc, as schemas do. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +14,8 @@
 #include "base/bits.h"
 #include "ipc/message_internal.h"
 
-/* A field takes this much flatbuffer at the very least, with everything shared that can be: an offset and a table of three
- * fields. */
+/* A field takes this much flatbuffer at the very least, with everything shared that can be: an
+ * offset and a table of three fields. */
 #define FIELD_BYTES_MIN 16
 #define LABEL_BYTES     128
 
@@ -23,7 +26,7 @@ typedef struct schema_reader {
     char label[LABEL_BYTES]; /* the column at hand, for messages */
 } schema_reader;
 
-/* ---- reading: strings and metadata ----------------------------------------------------------------------------- */
+/* ---- reading: strings and metadata ----------------------------------------------------------- */
 
 static oc_status fail_memory(oc_error *err)
 {
@@ -60,7 +63,8 @@ static oc_status read_text(schema_reader *r, const oci_fb_table *table, int fiel
     return OC_OK;
 }
 
-/* Length-prefixed text as the C data interface has it (native byte order). NULL `to` only counts. */
+/* Length-prefixed text as the C data interface has it (native byte order). NULL `to` only
+ * counts. */
 static int64_t put_metadata_text(char *to, const oci_fb_vector *text)
 {
     if (to != NULL) {
@@ -109,7 +113,7 @@ static oc_status read_metadata(schema_reader *r, const oci_fb_table *table, int 
     return OC_OK;
 }
 
-/* ---- reading: types ------------------------------------------------------------------------------------------- */
+/* ---- reading: types -------------------------------------------------------------------------- */
 
 /* Takes one of a table's choices, or says what is wrong. */
 static oc_status fail_parameter(const schema_reader *r, const char *what, int64_t value,
@@ -247,7 +251,8 @@ static oc_status read_fixed_binary(schema_reader *r, const oci_fb_table *table, 
                                  : OC_OK;
 }
 
-/* The types without parameters, the nested ones included: those need only their name. OCI_TYPE_COUNT = none of them. */
+/* The types without parameters, the nested ones included: those need only their name.
+ * OCI_TYPE_COUNT = none of them. */
 static oci_type plain_type(int64_t kind)
 {
     switch (kind) {
@@ -299,9 +304,10 @@ static oc_status read_type(schema_reader *r, int64_t kind, const oci_fb_table *t
     return OC_OK;
 }
 
-/* ---- reading: fields ------------------------------------------------------------------------------------------- */
+/* ---- reading: fields ------------------------------------------------------------------------- */
 
-/* What was read as the column's type is that of the values; the encoding says what the indices are. */
+/* What was read as the column's type is that of the values; the encoding says what the indices
+ * are. */
 static oc_status read_encoding(schema_reader *r, const oci_fb_table *encoding, oci_field *field,
                                int64_t *id, oc_error *err)
 {
@@ -378,7 +384,7 @@ static oc_status read_field(schema_reader *r, const oci_fb_table *table, int64_t
     return oci_fb_check(r->fb, err);
 }
 
-/* ---- reading: schemas ------------------------------------------------------------------------------------------- */
+/* ---- reading: schemas ------------------------------------------------------------------------ */
 
 static oc_status check_features(oci_fb *fb, const oci_fb_table *table, oc_error *err)
 {
@@ -468,9 +474,10 @@ failed:
     return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* One int32 of metadata in the C data encoding; false when it does not lie inside or is negative. */
+/* One int32 of metadata in the C data encoding; false when it does not lie inside or is
+ * negative. */
 static bool take_metadata_size(const char *metadata, int64_t bytes, int64_t *at, int32_t *out)
 {
     if (*at > bytes - 4) {

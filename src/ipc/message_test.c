@@ -1,4 +1,5 @@
-/* Metadata: what is built reads back the same; damage of any byte ends in an error or a sound result. */
+/* Metadata: what is built reads back the same; damage of any byte ends in an error or a sound
+ * result. */
 #include "ipc/message.h"
 
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 #include "ipc/flatbuf.h"
 #include "ipc/message_internal.h"
 
-/* ---- schemas to work with --------------------------------------------------------------------------------------- */
+/* ---- schemas to work with -------------------------------------------------------------------- */
 
 static char *make_metadata(const char *key, const char *value, int64_t *bytes)
 {
@@ -122,7 +123,7 @@ static oci_bytes build_schema(const oci_schema *schema)
     return bytes;
 }
 
-/* ---- schemas ---------------------------------------------------------------------------------------------------- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 static void schema_of_every_type_comes_back_the_same(void **state)
 {
@@ -352,7 +353,7 @@ static void shared_objects_do_not_multiply_memory(void **state)
     free(name);
 }
 
-/* ---- record batches ---------------------------------------------------------------------------------------------- */
+/* ---- record batches -------------------------------------------------------------------------- */
 
 static oci_bytes build_batch(oci_message_kind kind, oci_codec_id codec, int64_t n_variadic)
 {
@@ -471,7 +472,7 @@ static void any_damaged_byte_of_a_batch_header_is_an_error_or_sound(void **state
     }
 }
 
-/* ---- framing ------------------------------------------------------------------------------------------------------ */
+/* ---- framing --------------------------------------------------------------------------------- */
 
 static void both_prefixes_are_read_and_wild_sizes_refused(void **state)
 {
@@ -502,7 +503,7 @@ static void both_prefixes_are_read_and_wild_sizes_refused(void **state)
     }
 }
 
-/* ---- footers ------------------------------------------------------------------------------------------------------ */
+/* ---- footers --------------------------------------------------------------------------------- */
 
 static oci_bytes build_footer(oci_schema *schema)
 {
