@@ -376,13 +376,33 @@ static oc_status write_piece(oci_ipc_writer *writer, const oci_batch *piece, oc_
     return status;
 }
 
-static oc_status add_batch(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
+/* Each column has the announced type or its working form. */
+static oc_status check_types(const oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
 {
-    if (batch->schema->n_fields != writer->schema->n_fields) {
+    const oci_schema *schema = writer->schema;
+    if (batch->schema->n_fields != schema->n_fields) {
         OC_FAIL(err, OC_EINVAL,
                 "a batch of %" PRId32 " columns cannot be written to file \"%s\" of %" PRId32,
-                batch->schema->n_fields, writer->file->name, writer->schema->n_fields);
+                batch->schema->n_fields, writer->file->name, schema->n_fields);
     }
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        const oci_field *field = batch->columns[i].field;
+        if (!oci_field_same_type(field, &schema->fields[i]) &&
+            !oci_field_same_type(field, &writer->working->fields[i])) {
+            char have[96];
+            char want[96];
+            oci_field_type_text(field, have, sizeof have);
+            oci_field_type_text(&schema->fields[i], want, sizeof want);
+            OC_FAIL(err, OC_EINVAL, "column \"%.80s\" of file \"%s\" is %s, a batch has %s",
+                    schema->fields[i].name, writer->file->name, want, have);
+        }
+    }
+    return OC_OK;
+}
+
+static oc_status add_batch(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
+{
+    OC_TRY(check_types(writer, batch, err));
     int64_t row = 0;
     do {
         int64_t n = 0;
