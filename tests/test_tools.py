@@ -94,8 +94,8 @@ def test_run_tests_counts_each_case_once_and_names_a_case_cut_short():
 
 
 def test_demo_sorts_and_checks_a_small_table(tmp_path):
-    binary = os.environ.get("OUTCORE_BIN", "")
-    if not Path(binary).is_file() or not (ROOT / "build/release/bench/gen_lineitem").is_file():
+    binary = Path(os.environ.get("OUTCORE_BIN", ROOT / "build/release/outcore"))
+    if not (binary.parent / "bench/gen_lineitem").is_file():
         pytest.skip("needs the release build")
     done = subprocess.run(
         [sys.executable, ROOT / "tools/demo.py", "--rows", "50000", "--memory", "4m",

@@ -29,7 +29,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 
 def is_test(path):
-    return path.stem.endswith(("_test", "_bench", "_fuzz"))
+    return path.stem.endswith(("_test", "_test_support", "_bench", "_fuzz"))
 
 
 def list_includes(path):

@@ -79,7 +79,7 @@ class Checker:
         return None if done.returncode == 0 else (done.stdout or done.stderr).strip()
 
 
-def make_table(table, rows):
+def make_table(table, rows, bench):
     """lineitem.tbl by tpchgen-cli, or by the built-in generator when there is none."""
     generator = ROOT / "build/venv/bin/tpchgen-cli"
     if rows is None and generator.exists():
@@ -94,7 +94,7 @@ def make_table(table, rows):
         print("tpchgen-cli is not there (PyPI could not be reached); using bench/gen_lineitem.c")
     partial = table.with_suffix(".partial")
     with open(partial, "wb") as out:
-        done = subprocess.run([ROOT / "build/release/bench/gen_lineitem", str(rows or TPCH_ROWS)],
+        done = subprocess.run([bench / "gen_lineitem", str(rows or TPCH_ROWS)],
                               stdout=out, check=False)
     if done.returncode != 0:
         raise DemoError("bench/gen_lineitem could not write the table")
@@ -121,7 +121,7 @@ def prepare(arguments, outcore, folder, checker):
     if not table.exists() or arguments.rows:
         began = time.monotonic()
         source.unlink(missing_ok=True)
-        maker = make_table(table, arguments.rows)
+        maker = make_table(table, arguments.rows, outcore.parent / "bench")
         print(f"made {table.name} with {maker}: {table.stat().st_size / 2**20:.0f} MiB "
               f"({time.monotonic() - began:.1f} s)", flush=True)
     checker.read_reference(table)
