@@ -1,4 +1,5 @@
 /* oc_write_file: runs a stream to its end and writes what it gives. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -117,7 +118,7 @@ static oc_status open_output(oc_context *context, const char *path, bool *direct
     return oci_open(io, path, *direct ? OCI_OPEN_CREATE : OCI_OPEN_OUTPUT, out, err);
 }
 
-static oc_status write_to_path(oc_context *context, oci_stream *input, const char *path,
+static oc_status write_to_target(oc_context *context, oci_stream *input, const char *path,
                                const oc_write_options *options, int64_t *rows, oc_error *err)
 {
     oci_file *file = NULL;
@@ -129,6 +130,18 @@ static oc_status write_to_path(oc_context *context, oci_stream *input, const cha
     }
     oc_status closed = oci_close(file, status == OC_OK ? err : NULL);
     return status != OC_OK ? status : closed;
+}
+
+/* A symbolic link stays, and what it points to is replaced. */
+static oc_status write_to_path(oc_context *context, oci_stream *input, const char *path,
+                               const oc_write_options *options, int64_t *rows, oc_error *err)
+{
+    struct stat info;
+    bool is_link = strcmp(path, "-") != 0 && lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+    char *target = is_link ? realpath(path, NULL) : NULL; /* NULL too when it points to nothing */
+    oc_status status = write_to_target(context, input, target != NULL ? target : path, options, rows, err);
+    free(target);
+    return status;
 }
 
 oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, const char *path,

@@ -298,18 +298,46 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/* A directory in the place of the output would be found by the final rename only, after all the
- * work. */
-static bool is_directory(const char *path)
+/* Whether an output may take the place of what is there; false with errno. A directory would be
+ * found by the final rename only, after all the work; and a rename does not ask for the permission
+ * to write that a file without it is meant to refuse. */
+static bool may_replace(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    if (stat(path, &info) != 0) {
+        return true; /* nothing there, or opening will say why not */
+    }
+    if (S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        return false;
+    }
+    return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
+
+/* What replaces a file gets its owner and permissions, so that a private file stays private when it
+ * is written anew. Before anything is written: a temporary name can be seen. Giving a file away
+ * takes privileges, so that the owner is kept where it can be. */
+static int keep_permissions(int fd, const char *path)
+{
+    struct stat info;
+    if (fd < 0 || stat(path, &info) != 0) {
+        return fd;
+    }
+    if (fchown(fd, info.st_uid, info.st_gid) != 0) {
+        info.st_mode &= (mode_t) ~(S_ISUID | S_ISGID);
+    }
+    if (fchmod(fd, info.st_mode & 07777) != 0) {
+        int errnum = errno;
+        close(fd);
+        errno = errnum;
+        return -1;
+    }
+    return fd;
 }
 
 static int open_output(const char *path, char **temporary)
 {
-    if (is_directory(path)) {
-        errno = EISDIR;
+    if (!may_replace(path)) {
         return -1;
     }
     char *folder = folder_of(path);
@@ -321,7 +349,13 @@ static int open_output(const char *path, char **temporary)
     if (fd < 0 && has_no_tmpfile(errno)) {
         fd = open_temporary(folder, O_WRONLY, 0666, temporary);
     }
+    fd = keep_permissions(fd, path);
     int errnum = errno;
+    if (fd < 0 && *temporary != NULL) {
+        unlink(*temporary);
+        free(*temporary);
+        *temporary = NULL;
+    }
     free(folder);
     errno = errnum;
     return fd;

@@ -169,6 +169,27 @@ static void output_appears_when_it_is_published(void **state)
     must_unlink("out");
 }
 
+static void output_keeps_the_permissions_of_what_it_replaces(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = {0600, 0640, 0777, 0644};
+    const oci_io *io = oci_posix_io();
+    struct stat info;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        oci_file *f = must_open(path_of("out"), OCI_OPEN_CREATE);
+        assert_int_equal(oci_close(f, NULL), OC_OK);
+        assert_int_equal(chmod(path_of("out"), modes[i]), 0);
+        f = must_open(path_of("out"), OCI_OPEN_OUTPUT);
+        assert_int_equal(fstat(f->fd, &info), 0);
+        assert_int_equal(info.st_mode & 07777, modes[i]); /* from the start */
+        assert_int_equal(io->publish(io, f, path_of("out"), NULL), OC_OK);
+        assert_int_equal(oci_close(f, NULL), OC_OK);
+        assert_int_equal(stat(path_of("out"), &info), 0);
+        assert_int_equal(info.st_mode & 07777, modes[i]);
+    }
+    must_unlink("out");
+}
+
 static void output_that_is_not_published_leaves_nothing(void **state)
 {
     (void)state;
@@ -491,6 +512,7 @@ int main(void)
         cmocka_unit_test(what_is_written_can_be_read),
         cmocka_unit_test(create_truncates),
         cmocka_unit_test(output_appears_when_it_is_published),
+        cmocka_unit_test(output_keeps_the_permissions_of_what_it_replaces),
         cmocka_unit_test(output_that_is_not_published_leaves_nothing),
         cmocka_unit_test(failed_opens_name_the_file_and_the_reason),
         cmocka_unit_test(wrong_direction_is_an_error),
