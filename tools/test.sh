@@ -15,7 +15,7 @@ for preset in "$@"; do
     echo "building $preset"
     # Output only when it fails: a clean build has nothing to say.
     cmake --build --preset "$preset" -j "$jobs" >"build/$preset.log" 2>&1 || {
-        grep -E 'error|warning|FAILED' -A3 "build/$preset.log" | head -100 >&2
+        grep -E '(error|warning): |undefined reference|^FAILED' -A3 "build/$preset.log" | head -100 >&2
         echo "the build of preset $preset failed; all of its output: build/$preset.log" >&2
         exit 1
     }
