@@ -30,6 +30,10 @@ BANNED = {
                      "pwritev", "unlink", "unlinkat", "mkstemp", "fsync", "ftruncate"], FILES),
     **dict.fromkeys(["pthread_create", "thrd_create"], THREADS),
 }
+# Files that may make a banned call after all, and why.
+EXCEPTIONS = {
+    "src/api/limits.c": {"fopen"},  # reads /proc and cgroup files before a context, so an oci_io, exists
+}
 BOOKKEEPING = {"malloc", "calloc", "strdup", "strndup"}
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
 # Written in pieces so that this file passes its own check.
@@ -73,6 +77,8 @@ def check_calls(relative, text):
         for match in CALL.finditer(line):
             reason, allowed = BANNED[match.group(1)]
             if match.group(1) in BOOKKEEPING and "malloc" in opening:
+                continue
+            if match.group(1) in EXCEPTIONS.get(relative.as_posix(), ()):
                 continue
             if relative.parts[1] not in allowed:
                 yield number, f"{match.group(1)}(): {reason}"
