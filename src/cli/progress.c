@@ -62,47 +62,63 @@ static const char *format_rows(int64_t rows, char out[NUMBER_BYTES])
     return out;
 }
 
-/* How much of the phase is done, 0 to 1; -1 where nobody knows. */
-static double done_fraction(const oc_progress *now)
+/* The rows that will come out, by what is known now. */
+static int64_t rows_to_come(const oc_progress *now, int64_t row_limit)
+{
+    return row_limit >= 0 && row_limit < now->input_rows ? row_limit : now->input_rows;
+}
+
+/* How much of the phase is done, 0 to 1; -1 where nobody knows, as in a merge pass that only makes
+ * longer runs: all is read, and nothing is given out yet. */
+static double done_fraction(const oc_progress *now, int64_t row_limit)
 {
     double done = -1;
-    if (now->output_rows > 0 && now->input_rows > 0) {
-        done = (double)now->output_rows / (double)now->input_rows;
-    } else if (now->input_bytes_total > 0) {
+    int64_t rows = rows_to_come(now, row_limit);
+    if (now->output_rows > 0 && rows > 0) {
+        done = (double)now->output_rows / (double)rows;
+    } else if (now->merge_pass == 0 && now->input_bytes_total > 0) {
         done = (double)now->input_bytes / (double)now->input_bytes_total;
     }
     return done > 1 ? 1 : done;
 }
 
-static void add_phase(line *out, const oc_progress *now, double done)
+static void add_bytes_read(line *out, const oc_progress *now, double done)
 {
     char one[NUMBER_BYTES];
     char two[NUMBER_BYTES];
-    add_to_line(out, "%s", now->phase != NULL ? now->phase : "working");
-    if (now->merge_pass > 0 && now->merge_passes > 1) {
-        add_to_line(out, " pass %" PRId32 " of %" PRId32, now->merge_pass, now->merge_passes);
-    }
-    if (now->output_rows > 0) {
-        add_to_line(out, ", %.0f%% (%s of %s rows)", done < 0 ? 0 : 100 * done,
-                    format_rows(now->output_rows, one), format_rows(now->input_rows, two));
-        return;
-    }
-    if (now->input_bytes_total > 0) {
+    if (done >= 0) {
         add_to_line(out, ", %.0f%% (%s of %s)", 100 * done, format_bytes(now->input_bytes, one),
                     format_bytes(now->input_bytes_total, two));
-    } else if (now->input_bytes > 0) {
+    } else if (now->merge_pass == 0 && now->input_bytes > 0) {
         add_to_line(out, ", %s", format_bytes(now->input_bytes, one));
     }
+}
+
+static void add_work_done(line *out, const oc_progress *now, int64_t row_limit, double done)
+{
+    char one[NUMBER_BYTES];
+    char two[NUMBER_BYTES];
+    if (now->output_rows > 0) {
+        add_to_line(out, ", %.0f%% (%s of %s rows)", done < 0 ? 0 : 100 * done,
+                    format_rows(now->output_rows, one),
+                    format_rows(rows_to_come(now, row_limit), two));
+        return;
+    }
+    add_bytes_read(out, now, done);
     if (now->input_rows > 0) {
         add_to_line(out, ", %s rows", format_rows(now->input_rows, one));
     }
 }
 
-static void build_line(line *out, const oc_progress *now, double phase_seconds)
+static void build_line(line *out, const oc_progress *now, int64_t row_limit, double phase_seconds)
 {
     char number[NUMBER_BYTES];
-    double done = done_fraction(now);
-    add_phase(out, now, done);
+    double done = done_fraction(now, row_limit);
+    add_to_line(out, "%s", now->phase != NULL ? now->phase : "working");
+    if (now->merge_pass > 0 && now->merge_passes > 1) {
+        add_to_line(out, " pass %" PRId32 " of %" PRId32, now->merge_pass, now->merge_passes);
+    }
+    add_work_done(out, now, row_limit, done);
     if (now->spilled_bytes > 0) {
         add_to_line(out, ", %s spilled", format_bytes(now->spilled_bytes, number));
     }
@@ -132,8 +148,10 @@ void oci_cli_init_progress(oci_cli_progress *progress, const oci_cli_options *op
     const char *kind = getenv("TERM");
     bool terminal = isatty(STDERR_FILENO) == 1;
     bool capable = kind == NULL || strcmp(kind, "dumb") != 0;
-    *progress = (oci_cli_progress){
-        .in_place = terminal && capable, .busy = ATOMIC_FLAG_INIT, .next_time = FIRST_LINE_SECONDS};
+    *progress = (oci_cli_progress){.in_place = terminal && capable,
+                                   .busy = ATOMIC_FLAG_INIT,
+                                   .row_limit = options->limit,
+                                   .next_time = FIRST_LINE_SECONDS};
     progress->enabled =
         options->progress == OCI_CLI_PROGRESS_ON ||
         (options->progress == OCI_CLI_PROGRESS_AUTO && progress->in_place && !options->quiet);
@@ -169,7 +187,7 @@ void oci_cli_show_progress(const oc_progress *now, void *arg)
     }
     if (!progress->stopped && now->seconds >= progress->next_time) {
         line out = {.length = 0};
-        build_line(&out, now, now->seconds - progress->phase_began);
+        build_line(&out, now, progress->row_limit, now->seconds - progress->phase_began);
         print_line(progress, &out);
         progress->next_time = progress->in_place ? now->seconds : now->seconds + FILE_LINE_SECONDS;
     }

@@ -18,8 +18,9 @@
 
 typedef struct oci_cli_progress {
     bool enabled;
-    bool in_place;    /* standard error is a terminal */
-    atomic_flag busy; /* held while a line is printed; guards what follows */
+    bool in_place;     /* standard error is a terminal */
+    int64_t row_limit; /* rows that come out at most; -1 = all */
+    atomic_flag busy;  /* held while a line is printed; guards what follows */
     bool stopped;
     bool shown;         /* a line stands on the terminal */
     double next_time;   /* seconds of oc_progress at which the next line may come */
