@@ -10,6 +10,8 @@
  * somebody else (the reader below us, another operator) is refused, the budget calls reclaim(), and the buffer is spilled if no
  * call is running or if we are just waiting for that reader.
  *
+ * The struct and the copy of the keys come from malloc, of fixed size per sort.
+ *
  * Order. Chunks, runs and merge inputs all keep input order among equal keys, so the sort is stable, and the result does not depend on where
  * spills happened. */
 #include "ops/sort/sort.h"
@@ -198,36 +200,48 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
     return oci_sort_cut_back(sort, err);
 }
 
-/* A copy of rows in slab form. The budget may refuse the slab: then the buffer is spilled and it is asked again. */
-static oc_status copy_rows(oci_sort *sort, const oci_batch *const *sources, const oci_row_ref *refs,
-                           int64_t start, int64_t n, oci_batch **out, oc_error *err)
+/* Copies the first of up to `most` rows, as many as fit a chunk, into one. refs NULL: the rows from `start` on of the only source. */
+static oc_status copy_chunk(oci_sort *sort, const oci_batch *const *sources, const oci_row_ref *refs,
+                            int64_t start, int64_t most, int64_t *copied, oci_batch **out, oc_error *err)
 {
-    for (int attempt = 0;; attempt++) {
-        oc_status status =
-            refs != NULL
-                ? oci_gather(sort->base.schema, sources, refs + start, n, 0, sort->mem, NULL, out, err)
-                : oci_gather_range(sort->base.schema, sources[0], start, n, 0, sort->mem, NULL, out, err);
-        if (status != OC_EBUDGET || attempt > 0 || oci_row_buffer_rows(sort->buffer) == 0) {
-            return status;
-        }
-        OC_TRY(oci_sort_spill(sort, 0, err));
+    oci_schema *schema = sort->base.schema;
+    int64_t n;
+    if (refs != NULL) {
+        OC_TRY(oci_gather_fit(schema, sources, refs + start, most, sort->block_bytes, sort->mem, &n, NULL, err));
+        OC_TRY(oci_gather(schema, sources, refs + start, n, 0, sort->mem, NULL, out, err));
+    } else {
+        OC_TRY(oci_gather_range_fit(schema, sources[0], start, most, sort->block_bytes, sort->mem, &n, NULL, err));
+        OC_TRY(oci_gather_range(schema, sources[0], start, n, 0, sort->mem, NULL, out, err));
     }
+    *copied = n;
+    return OC_OK;
 }
 
-/* Copies a batch into chunks of about block_bytes. Borrows it. */
-static oc_status copy_batch(oci_sort *sort, const oci_batch *batch, oc_error *err)
+/* Copies rows into chunks of about block_bytes. The budget may refuse a slab, or the tables that dictionaries take: then the buffer
+ * is spilled and it is asked again. */
+static oc_status add_copies(oci_sort *sort, const oci_batch *const *sources, const oci_row_ref *refs, int64_t rows,
+                            oc_error *err)
 {
     int64_t start = 0;
-    while (start < batch->length) {
+    while (start < rows) {
         int64_t n;
-        OC_TRY(oci_gather_range_fit(sort->base.schema, batch, start, batch->length - start, sort->block_bytes,
-                                    sort->mem, &n, NULL, err));
         oci_batch *chunk;
-        OC_TRY(copy_rows(sort, &batch, NULL, start, n, &chunk, err));
+        oc_status status = copy_chunk(sort, sources, refs, start, rows - start, &n, &chunk, err);
+        if (status == OC_EBUDGET && oci_row_buffer_rows(sort->buffer) > 0) {
+            OC_TRY(oci_sort_spill(sort, 0, err));
+            status = copy_chunk(sort, sources, refs, start, rows - start, &n, &chunk, err);
+        }
+        OC_TRY(status);
         OC_TRY(add_chunk(sort, chunk, err));
         start += n;
     }
     return OC_OK;
+}
+
+/* Copies a batch into chunks. Borrows it. */
+static oc_status copy_batch(oci_sort *sort, const oci_batch *batch, oc_error *err)
+{
+    return add_copies(sort, &batch, NULL, batch->length, err);
 }
 
 static oc_status add_small_rows(oci_sort *sort, oci_row_ref *refs, oc_error *err)
@@ -238,18 +252,7 @@ static oc_status add_small_rows(oci_sort *sort, oci_row_ref *refs, oc_error *err
             refs[rows++] = (oci_row_ref){(uint32_t)i, (uint32_t)row};
         }
     }
-    const oci_batch *const *sources = (const oci_batch *const *)sort->small;
-    int64_t start = 0;
-    while (start < rows) {
-        int64_t n;
-        oci_batch *chunk;
-        OC_TRY(oci_gather_fit(sort->base.schema, sources, refs + start, rows - start, sort->block_bytes, sort->mem,
-                              &n, NULL, err));
-        OC_TRY(copy_rows(sort, sources, refs, start, n, &chunk, err));
-        OC_TRY(add_chunk(sort, chunk, err));
-        start += n;
-    }
-    return OC_OK;
+    return add_copies(sort, (const oci_batch *const *)sort->small, refs, rows, err);
 }
 
 /* Copies the small batches that were put aside into chunks. */
@@ -265,7 +268,13 @@ static oc_status flush_small(oci_sort *sort, oc_error *err)
     }
     int64_t bytes = sort->small_rows * (int64_t)sizeof(oci_row_ref);
     void *refs;
-    oc_status status = oci_mem_alloc(sort->mem, bytes, &refs, err);
+    oc_status status = oci_mem_try_alloc(sort->mem, bytes, &refs, err);
+    if (status == OC_EBUDGET && oci_row_buffer_rows(sort->buffer) > 0) {
+        status = oci_sort_spill(sort, 0, err);
+        if (status == OC_OK) {
+            status = oci_mem_alloc(sort->mem, bytes, &refs, err);
+        }
+    }
     if (status == OC_OK) {
         status = add_small_rows(sort, refs, err);
         oci_mem_free(sort->mem, refs, bytes);
@@ -287,11 +296,41 @@ static bool is_wide(const oci_sort *sort, const oci_batch *batch)
     return batch->mem != NULL && batch->slab_bytes >= sort->block_bytes / 4;
 }
 
+static int64_t values_bytes(const oci_column *values)
+{
+    int64_t bytes = values->length * oci_max64(1, values->field->byte_width);
+    oci_layout layout = oci_field_layout(values->field);
+    if ((layout == OCI_LAYOUT_OFFSETS32 || layout == OCI_LAYOUT_OFFSETS64) && values->length > 0) {
+        int64_t length;
+        const uint8_t *first = oci_column_bytes_at(values, 0, &length);
+        const uint8_t *last = oci_column_bytes_at(values, values->length - 1, &length);
+        bytes += first == NULL ? 0 : last + length - first;
+    }
+    for (int32_t i = 0; i < values->n_view_buffers; i++) {
+        bytes += values->view_sizes[i];
+    }
+    return bytes + (values->dictionary != NULL ? values_bytes(values->dictionary) : 0);
+}
+
+/* What a batch keeps alive besides its own memory: dictionaries, unless the batch put aside before it has the same. */
+static int64_t new_dictionary_bytes(const oci_sort *sort, const oci_batch *batch)
+{
+    const oci_batch *before = sort->n_small > 0 ? sort->small[sort->n_small - 1] : NULL;
+    int64_t bytes = 0;
+    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
+        const oci_column *values = batch->columns[i].dictionary;
+        if (values != NULL && (before == NULL || before->columns[i].dictionary != values)) {
+            bytes += values_bytes(values);
+        }
+    }
+    return bytes;
+}
+
 static oc_status put_aside(oci_sort *sort, oci_batch *batch, oc_error *err)
 {
+    sort->small_bytes += batch->bytes + new_dictionary_bytes(sort, batch);
     sort->small[sort->n_small++] = batch;
     sort->small_rows += batch->length;
-    sort->small_bytes += batch->bytes;
     bool full = sort->n_small == OCI_SMALL_BATCHES_MAX || sort->small_rows >= SMALL_ROWS_MAX ||
                 sort->small_bytes >= sort->block_bytes / 2;
     return full ? flush_small(sort, err) : OC_OK;
@@ -420,6 +459,45 @@ static oc_status next_from_memory(oci_sort *sort, oci_batch **out, oc_error *err
     return status;
 }
 
+/* While rows are given out from memory: writes the rows of the buffer that are left as a run, and goes on from there. */
+static oc_status shed(oci_sort *sort, oc_error *err)
+{
+    if (sort->phase != OCI_SORT_MEMORY) {
+        return OC_OK;
+    }
+    oc_status status = oci_sort_spill(sort, sort->position, err);
+    if (status == OC_EBUDGET) {
+        return OC_OK; /* nothing was lost: the rows are still in the buffer, and whoever asked is refused */
+    }
+    OC_TRY(status);
+    OC_TRY(oci_sort_start_merge(sort, err));
+    sort->phase = OCI_SORT_MERGE;
+    return OC_OK;
+}
+
+static oc_status next_from_merge(oci_sort *sort, oci_batch **out, oc_error *err)
+{
+    return oci_merge_next(sort->merge, sort->output_bytes, out, err);
+}
+
+/* Sorted input may fill the memory up to where an output batch does not fit any more, or the consumer keeps what it got: then the rest
+ * takes the way over the disk. */
+static oc_status next_from_memory_or_shed(oci_sort *sort, oci_batch **out, oc_error *err)
+{
+    oc_error refusal = {0};
+    oc_status status = next_from_memory(sort, out, &refusal);
+    if (status == OC_EBUDGET) {
+        OC_TRY(shed(sort, err));
+        if (sort->phase == OCI_SORT_MERGE) {
+            return next_from_merge(sort, out, err);
+        }
+    }
+    if (status != OC_OK && err != NULL) {
+        *err = refusal;
+    }
+    return status;
+}
+
 /* Keeps the first rows of a batch when it goes over the limit. */
 static oc_status cut_to_limit(oci_sort *sort, oci_batch **batch, oc_error *err)
 {
@@ -445,9 +523,9 @@ static oc_status next_in_phase(oci_sort *sort, oci_batch **out, oc_error *err)
     }
     if (sort->phase == OCI_SORT_MEMORY) {
         OC_TRY(oci_env_tick(sort->env, err));
-        OC_TRY(next_from_memory(sort, out, err));
+        OC_TRY(next_from_memory_or_shed(sort, out, err));
     } else if (sort->phase == OCI_SORT_MERGE && (sort->limit < 0 || sort->emitted < sort->limit)) {
-        OC_TRY(oci_merge_next(sort->merge, sort->output_bytes, out, err));
+        OC_TRY(next_from_merge(sort, out, err));
     }
     return cut_to_limit(sort, out, err);
 }
@@ -460,6 +538,9 @@ static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
     if (sort->status == OC_OK) {
         sort->error.status = OC_OK;
         sort->status = next_in_phase(sort, out, &sort->error);
+        if (sort->status == OC_EBUDGET) {
+            oci_sort_name_limit(sort, &sort->error);
+        }
         if (sort->status != OC_OK || *out == NULL) {
             sort->phase = OCI_SORT_END;
             release_work(sort);
@@ -484,22 +565,6 @@ static int64_t sort_held(void *self)
 {
     oci_sort *sort = self;
     return atomic_load(&sort->held);
-}
-
-/* Between two calls while rows are given out: writes the rows of the buffer that are left as a run, and goes on from there. */
-static oc_status shed(oci_sort *sort, oc_error *err)
-{
-    if (sort->phase != OCI_SORT_MEMORY) {
-        return OC_OK;
-    }
-    oc_status status = oci_sort_spill(sort, sort->position, err);
-    if (status == OC_EBUDGET) {
-        return OC_OK; /* nothing was lost: the rows are still in the buffer, and whoever asked is refused */
-    }
-    OC_TRY(status);
-    OC_TRY(oci_sort_start_merge(sort, err));
-    sort->phase = OCI_SORT_MERGE;
-    return OC_OK;
 }
 
 static int64_t sort_reclaim(void *self, int64_t bytes)

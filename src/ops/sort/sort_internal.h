@@ -84,8 +84,10 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err);
 oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err);
 /* Plans and starts the final merge, merging runs before when it has to. */
 oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err);
-/* OC_EBUDGET for rows that do not fit: names a limit that is enough. */
+/* OC_EBUDGET for rows that do not fit. */
 oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_error *err);
+/* Makes an OC_EBUDGET of any origin name a limit that is enough for the whole sort. Before memory is released. */
+void oci_sort_name_limit(const oci_sort *sort, oc_error *err);
 
 /* -- top-k (sort_top_k.c) ------------------------------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
  * memory: each input takes one block and its keys (about limit / 32 x 1.3), so 16-24 inputs fit and one pass is enough up to about 20 x limit,
  * two up to 400 x. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -79,24 +80,45 @@ static oc_status reserve_patiently(oci_sort *sort, int64_t bytes, oc_error *err)
     }
 }
 
+/* A limit that is enough for rows of this size. Reading, buffering, two slabs and an encode buffer for spilling, two blocks with keys, output and
+ * consumer in the merge: about 12 rows at once at worst; blocks and output batches of ordinary size take another quarter of the limit. */
+static int64_t enough_for(int64_t row_bytes)
+{
+    int64_t enough = 16 * row_bytes + ((int64_t)1 << 20);
+    return (enough + (1 << 20) - 1) / (1 << 20) * (1 << 20);
+}
+
 oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_error *err)
 {
-    /* Reading, buffering, two slabs and an encode buffer for spilling, two blocks with keys, output and consumer in the merge: about 12 rows at once
-     * at worst; blocks and output batches of ordinary size take another quarter of the limit. */
-    int64_t enough = 16 * row_bytes + ((int64_t)1 << 20);
-    enough = (enough + (1 << 20) - 1) / (1 << 20) * (1 << 20);
+    int64_t limit = oci_budget_limit(sort->env->budget);
     char row_text[OCI_BYTES_TEXT];
     char limit_text[OCI_BYTES_TEXT];
-    char enough_text[OCI_BYTES_TEXT];
-    oc_status status = OC_SET(err, OC_EBUDGET,
-                              "could not sort rows of up to %s within the memory limit of %s; a limit of %s is enough",
-                              oci_format_bytes(row_bytes, row_text),
-                              oci_format_bytes(oci_budget_limit(sort->env->budget), limit_text),
-                              oci_format_bytes(enough, enough_text));
+    OC_SET(err, OC_EBUDGET, "could not sort rows of up to %s within the memory limit of %s",
+           oci_format_bytes(row_bytes, row_text), oci_format_bytes(limit, limit_text));
     if (err != NULL) {
-        err->needed_bytes = enough;
+        err->needed_bytes = oci_budget_used(sort->env->budget) + row_bytes;
     }
-    return status;
+    return OC_EBUDGET;
+}
+
+void oci_sort_name_limit(const oci_sort *sort, oc_error *err)
+{
+    /* The budget says what this one request would have taken, beside what is in use; more requests of that size follow it. */
+    static const char advice[] = "; raise the memory limit";
+    char *old_advice = strstr(err->message, advice);
+    if (old_advice != NULL) {
+        *old_advice = '\0';
+    }
+    oci_budget *budget = sort->env->budget;
+    int64_t request = oci_max64(0, err->needed_bytes - oci_budget_used(budget));
+    int64_t enough = enough_for(oci_max64(request, sort->wide_bytes));
+    /* The request was small and many of its kind were too much. */
+    enough = oci_max64(enough, 2 * oci_budget_limit(budget));
+    char text[OCI_BYTES_TEXT];
+    size_t used = strlen(err->message);
+    snprintf(err->message + used, sizeof err->message - used, "; a limit of %s is enough",
+             oci_format_bytes_up(enough, text));
+    err->needed_bytes = enough;
 }
 
 oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_error *err)
