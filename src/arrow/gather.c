@@ -211,8 +211,8 @@ static oc_status make_batch(oci_gather_job *job, int64_t n, int64_t head_bytes, 
     int64_t size = oci_gather_place(job, n, head_bytes);
     int64_t extra_bytes = count_dictionaries(job) * (int64_t)sizeof(oci_column);
     oci_column *columns = malloc(((size_t)job->schema->n_fields + 1) * sizeof *columns);
-    oci_column *extra = extra_bytes == 0 ? NULL : malloc((size_t)extra_bytes);
-    if (columns == NULL || (extra == NULL && extra_bytes > 0)) {
+    oci_column *extra = malloc((size_t)extra_bytes + sizeof *extra);
+    if (columns == NULL || extra == NULL) {
         status = OC_SET(err, OC_ENOMEM, "could not gather %" PRId64 " rows: out of memory", n);
         goto done;
     }

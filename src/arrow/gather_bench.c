@@ -45,11 +45,11 @@ static void check(oc_status status, const oc_error *err)
 static int64_t now_ns(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* ---- data ----------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 typedef struct kind {
     const char *name;
@@ -205,7 +205,7 @@ static oci_row_ref *make_rows(int64_t n_batches, int64_t batch_rows, bool merge)
     return rows;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef enum pass { PASS_FIT, PASS_GATHER, PASS_RANGE } pass;
 

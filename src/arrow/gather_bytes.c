@@ -25,8 +25,7 @@ typedef struct staged_values {
     int64_t readable[STAGED_ROWS]; /* bytes that exist from `from` on */
 } staged_values;
 
-/* ---- where a value lies
- * ----------------------------------------------------------------------------------------- */
+/* ---- where a value lies ---------------------------------------------------------------------- */
 
 static inline void load_offsets(const oci_gather_input *in, int64_t row, bool wide, int64_t *start,
                                 int64_t *end)
@@ -167,6 +166,7 @@ static inline __attribute__((always_inline)) void stage_offsets(const oci_gather
         load_offsets(in, rows[k].row, wide, &start, &end);
         const uint8_t *from = in->bytes + start;
         __builtin_prefetch(from);
+        __builtin_prefetch(in->bytes + end); /* most often the same line */
         staged->from[k] = from;
         staged->length[k] = end - start;
         staged->readable[k] = in->bytes_end - from;

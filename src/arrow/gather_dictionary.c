@@ -307,16 +307,69 @@ static void stage_indices(const oci_gather_input *inputs, const oci_row_ref *row
     }
 }
 
+/* Where the offsets of a dictionary value lie, NULL when it has none or is out of range. */
+static const uint8_t *value_offsets(const oci_column *values, uint64_t code, bool *wide)
+{
+    if (values == NULL || code >= (uint64_t)values->length) {
+        return NULL;
+    }
+    oci_layout layout = oci_field_layout(values->field);
+    *wide = layout == OCI_LAYOUT_OFFSETS64;
+    if (!*wide && layout != OCI_LAYOUT_OFFSETS32) {
+        return NULL;
+    }
+    return values->values + (values->offset + (int64_t)code) * (*wide ? 8 : 4);
+}
+
+/* New codes in a row mean misses, on offsets and then on bytes. This and the next call start them
+ * for many values at once. */
+static void prefetch_offsets(const oci_column *values, uint64_t code)
+{
+    bool wide;
+    const uint8_t *offsets = value_offsets(values, code, &wide);
+    if (offsets != NULL) {
+        __builtin_prefetch(offsets);
+    }
+}
+
+static void prefetch_bytes(const oci_column *values, uint64_t code)
+{
+    bool wide;
+    const uint8_t *offsets = value_offsets(values, code, &wide);
+    if (offsets != NULL) {
+        uint64_t start = wide ? oci_load_le64(offsets) : oci_load_le32(offsets);
+        __builtin_prefetch(values->bytes + start);
+    }
+}
+
+/* Ids of up to STAGED_ROWS rows. First the rows with known codes, which are nearly all when
+ * dictionaries are small; then, in their order, those that were not found. */
 static oc_status scan_codes(oci_gather_job *job, oci_gather_column *column, const oci_row_ref *rows,
                             int64_t n, const uint64_t *indices, oc_error *err)
 {
     const oci_gather_input *inputs = job->inputs;
+    uint16_t unknown[STAGED_ROWS];
+    int64_t n_unknown = 0;
     for (int64_t k = 0; k < n; k++) {
         const oci_gather_input *in = &inputs[rows[k].source];
         uint32_t id = OCI_GATHER_NULL_ID;
         if (oci_gather_is_valid(in, rows[k].row) &&
             !find_code(column->dictionary, in->dictionary, indices[k], &id)) {
-            OC_TRY(add_code(job, column, in->dictionary, indices[k], &id, err));
+            prefetch_offsets(in->column->dictionary, indices[k]);
+            unknown[n_unknown++] = (uint16_t)k;
+            continue;
+        }
+        column->has_nulls |= id == OCI_GATHER_NULL_ID;
+    }
+    for (int64_t u = 0; u < n_unknown; u++) {
+        prefetch_bytes(inputs[rows[unknown[u]].source].column->dictionary, indices[unknown[u]]);
+    }
+    for (int64_t u = 0; u < n_unknown; u++) {
+        uint32_t source = inputs[rows[unknown[u]].source].dictionary;
+        uint64_t code = indices[unknown[u]];
+        uint32_t id = OCI_GATHER_NULL_ID;
+        if (!find_code(column->dictionary, source, code, &id)) {
+            OC_TRY(add_code(job, column, source, code, &id, err));
         }
         column->has_nulls |= id == OCI_GATHER_NULL_ID;
     }

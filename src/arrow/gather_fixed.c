@@ -27,15 +27,17 @@ bool oci_gather_any_null(const oci_gather_job *job, const oci_row_ref *rows, int
     return false;
 }
 
-/* Validity of rows [0, count <= 64), row 0 in the lowest bit. */
+/* Bits of up to 64 rows, row 0 in the lowest. Each new bit enters at the top, so that no shift
+ * depends on the row. */
 static uint64_t gather_validity_word(const oci_gather_input *inputs, const oci_row_ref *rows,
                                      int count)
 {
     uint64_t word = 0;
     for (int i = 0; i < count; i++) {
-        word |= (uint64_t)oci_gather_is_valid(&inputs[rows[i].source], rows[i].row) << i;
+        uint64_t bit = oci_gather_is_valid(&inputs[rows[i].source], rows[i].row);
+        word = (word >> 1) | (bit << 63);
     }
-    return word;
+    return word >> (64 - count);
 }
 
 static uint64_t gather_bits_word(const oci_gather_input *inputs, const oci_row_ref *rows, int count)
@@ -43,9 +45,10 @@ static uint64_t gather_bits_word(const oci_gather_input *inputs, const oci_row_r
     uint64_t word = 0;
     for (int i = 0; i < count; i++) {
         const oci_gather_input *in = &inputs[rows[i].source];
-        word |= (uint64_t)oci_bit_get(in->values, in->bit_offset + rows[i].row) << i;
+        uint64_t bit = oci_bit_get(in->values, in->bit_offset + rows[i].row);
+        word = (word >> 1) | (bit << 63);
     }
-    return word;
+    return word >> (64 - count);
 }
 
 /* Writes whole bytes: bits behind the last row become 0. */
@@ -77,20 +80,18 @@ void oci_gather_fill_bits(oci_gather_job *job, oci_gather_column *column, const 
                           int64_t n, int64_t at)
 {
     uint8_t *bits = job->slab + column->values_at;
-    const uint8_t *validity = column->has_nulls ? job->slab + column->validity_at : NULL;
     for (int64_t i = 0; i < n; i += 64) {
         int count = (int)oci_min64(64, n - i);
         uint64_t word = gather_bits_word(job->inputs, rows + i, count);
-        if (validity != NULL) {
-            word &= oci_bits_load(validity, at + i, count);
+        if (column->has_nulls) {
+            word &= oci_bits_load(job->slab + column->validity_at, at + i, count);
         }
         store_word(bits + ((at + i) >> 3), word, count);
     }
     oci_gather_pad(bits, oci_bytes_for_bits(at + n));
 }
 
-/* ---- values of one width
- * ---------------------------------------------------------------------------------------- */
+/* ---- values of one width --------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void gather_width(const oci_gather_input *inputs,
                                                                const oci_row_ref *rows, int64_t n,
@@ -128,7 +129,12 @@ static void zero_null_values(const uint8_t *validity, int64_t at, int64_t n, uin
         int count = (int)oci_min64(64, n - i);
         uint64_t nulls = ~oci_bits_load(validity, at + i, count) & oci_low_mask(count);
         for (; nulls != 0; nulls &= nulls - 1) {
-            memset(values + (i + __builtin_ctzll(nulls)) * width, 0, (size_t)width);
+            uint8_t *value = values + (i + __builtin_ctzll(nulls)) * width;
+            if (width == 8) {
+                memset(value, 0, 8);
+            } else {
+                memset(value, 0, (size_t)width);
+            }
         }
     }
 }

@@ -27,7 +27,8 @@
  * spare ones. */
 #define OCI_GATHER_SLACK 32
 
-/* Rows ahead for which source lines are fetched: a miss is about 100 ns, a row 2-6 ns of work. */
+/* Rows ahead for which source lines are fetched. A miss is about 150 ns and a row 2 ns of work, and
+ * what was fetched too early is still in the cache. 64 measured best of 0, 8, 16, 24, 32, 64. */
 #define OCI_GATHER_AHEAD 64
 
 /* Rows per block of the ranges that are copied row by row; a multiple of 64 so that bitmaps are cut
@@ -126,8 +127,7 @@ typedef struct oci_gather_job {
     oci_row_ref identity[OCI_GATHER_BLOCK]; /* ranges: rows 0, 1, 2 ... of source 0 */
 } oci_gather_job;
 
-/* -- gather_plan.c: jobs
- * ------------------------------------------------------------------------------------------ */
+/* ---- gather_plan.c: jobs --------------------------------------------------------------------- */
 
 /* rows NULL: a range of sources[0]. deinit also after a failed init. */
 OC_NODISCARD oc_status oci_gather_job_init(oci_gather_job *job, oci_schema *schema,
@@ -183,8 +183,7 @@ int64_t oci_gather_range_span(const oci_gather_job *job, const oci_gather_column
 /* Copies such a range as a whole; only right when its null slots are empty. */
 void oci_gather_range_bytes(oci_gather_job *job, oci_gather_column *column, int64_t n);
 
-/* -- gather_dictionary.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- gather_dictionary.c --------------------------------------------------------------------- */
 
 OC_NODISCARD oc_status oci_gather_dictionary_create(const oci_gather_column *column,
                                                     oci_gather_dictionary **out, oc_error *err);

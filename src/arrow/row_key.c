@@ -7,7 +7,7 @@
  * offsets again. No other memory is needed than the keys'.
  *
  *   block, fixed:       | keys, n x stride |
- *   block, var-length:  | offsets, n + 1 | keys |
+ *   block, var-length:  | offsets, n + 1 | keys | slack |
  *
  * The values are read twice or three times (total, sizes, writing), in order and soon after each
  * other. The
@@ -16,8 +16,7 @@
 
 #include "arrow/row_key_internal.h"
 
-/* ---- what can be sorted
- * ----------------------------------------------------------------------------------------- */
+/* ---- what can be sorted ---------------------------------------------------------------------- */
 
 static const oci_field *leaf_type(const oci_field *field)
 {
@@ -64,12 +63,12 @@ int64_t oci_row_key_stride(const oci_schema *schema, const oci_sort_key *keys, i
 
 static oci_key_part make_part(const oci_batch *batch, const oci_sort_key *key)
 {
-    oci_key_part part = {.column = &batch->columns[key->column]};
-    part.leaf = part.column;
-    while (part.leaf != NULL && part.leaf->field->type == OCI_TYPE_DICTIONARY) {
-        part.leaf = part.leaf->dictionary;
+    const oci_column *column = &batch->columns[key->column];
+    oci_key_part part = {.column = column, .leaf = column, .type = leaf_type(column->field)};
+    for (const oci_field *field = column->field; field->dictionary != NULL;
+         field = field->dictionary) {
+        part.leaf = part.leaf == NULL ? NULL : part.leaf->dictionary;
     }
-    part.type = leaf_type(part.column->field);
     part.width = oci_key_width(part.type);
     part.null_byte = key->nulls_first ? OCI_KEY_NULLS_FIRST : OCI_KEY_NULLS_LAST;
     part.flip = key->descending ? 0xFF : 0;
@@ -132,7 +131,7 @@ oc_status oci_row_keys_size(const oci_batch *batch, const oci_sort_key *keys, in
     OC_TRY(make_parts(batch, keys, n_keys, &parts, err));
     oc_status status = keys_bytes(parts, n_keys, batch->length, stride, &total, err);
     free(parts);
-    *bytes = offsets_bytes(batch->length) + total;
+    *bytes = offsets_bytes(batch->length) + total + OCI_KEY_SLACK;
     return status;
 }
 
@@ -173,7 +172,7 @@ static oc_status encode_var(const oci_key_part *parts, int32_t n_keys, int64_t r
 {
     OC_TRY(place_keys(parts, n_keys, rows, offsets, err));
     assert(offsets[rows] == total);
-    oci_key_target target = {.bytes = bytes, .cursors = offsets};
+    oci_key_target target = {.bytes = bytes, .cursors = offsets, .is_lone = n_keys == 1};
     for (int32_t k = 0; k < n_keys; k++) {
         if (parts[k].width < 0) {
             OC_TRY(oci_key_encode_bytes(&parts[k], &target, err));
@@ -214,7 +213,7 @@ static oc_status encode(const oci_batch *batch, const oci_key_part *parts, int32
         return encode_strided(parts, n_keys, keys->stride, keys->block, err);
     }
     int64_t head = offsets_bytes(batch->length);
-    keys->block_bytes = head + total;
+    keys->block_bytes = head + total + OCI_KEY_SLACK;
     OC_TRY(alloc_block(mem, from, keys, err));
     uint8_t *bytes = (uint8_t *)keys->block + head;
     keys->offsets = keys->block;

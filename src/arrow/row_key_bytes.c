@@ -11,8 +11,8 @@
  *
  * Values are looked up block by block (address and length, -1 = null), whatever their layout, so
  * there is one loop each for sizes and for writing. Keys lie close together and are written column
- * by column, so copies must not write past their end: they use overlapping words instead of blind
- * ones. */
+ * by column, so copies must not write past their end: they use overlapping words. Only
+ * where the string is the one key of its row may copies be blind. */
 #include "arrow/row_key_internal.h"
 
 #define KEY_BYTES_AROUND 3 /* null byte and terminator */
@@ -22,8 +22,7 @@ typedef struct staged_keys {
     int64_t length[OCI_KEY_BLOCK]; /* -1: null */
 } staged_keys;
 
-/* ---- looking values up
- * ------------------------------------------------------------------------------------------ */
+/* ---- looking values up ----------------------------------------------------------------------- */
 
 static inline int64_t load_offset(const oci_column *column, int64_t row, bool wide)
 {
@@ -72,7 +71,7 @@ static bool stage_rows(const oci_column *leaf, const int64_t *rows, int64_t n, s
     oci_layout layout = leaf == NULL ? OCI_LAYOUT_NULL : oci_field_layout(leaf->field);
     bool is_sane = true;
     for (int64_t k = 0; k < n; k++) {
-        if (rows[k] < 0) {
+        if (rows[k] < 0 || leaf == NULL) {
             staged->from[k] = NULL;
             staged->length[k] = -1;
         } else if (layout == OCI_LAYOUT_VIEWS) {
@@ -171,17 +170,39 @@ static inline uint64_t zero_bytes(uint64_t word)
     return ~(((word & low7) + low7) | word | low7);
 }
 
-static int64_t count_zeros(const uint8_t *from, int64_t length)
+/* How many of 8 bytes are 0: the marks are moved to the lowest bits and added up by a
+ * multiplication. */
+static inline int64_t count_zero_bytes(uint64_t word)
+{
+    return (int64_t)(((zero_bytes(word) >> 7) * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+/* The last `length` < 8 bytes of a value as a word, filled up with bytes that are not 0. */
+static inline uint64_t load_tail(const uint8_t *from, int64_t length)
+{
+    uint64_t word = UINT64_C(0x0101010101010101);
+    for (int64_t i = 0; i < length; i++) {
+        word = (word << 8) | from[i];
+    }
+    return word;
+}
+
+static inline int64_t count_zeros(const uint8_t *from, int64_t length)
 {
     int64_t zeros = 0;
     int64_t i = 0;
     for (; i + 8 <= length; i += 8) {
-        zeros += __builtin_popcountll(zero_bytes(oci_load_le64(from + i)));
+        zeros += count_zero_bytes(oci_load_le64(from + i));
     }
-    for (; i < length; i++) {
-        zeros += from[i] == 0;
+    if (i == length) {
+        return zeros;
     }
-    return zeros;
+    if (length < 8) {
+        return count_zero_bytes(load_tail(from, length));
+    }
+    /* The last 8 bytes again, without those that were counted. */
+    uint64_t counted = oci_low_mask((int)(8 - (length - i)) * 8);
+    return zeros + count_zero_bytes(oci_load_le64(from + length - 8) | counted);
 }
 
 static inline int64_t key_size(const oci_key_part *part, const staged_keys *staged, int64_t k)
@@ -284,6 +305,25 @@ static uint8_t *copy_escaped(uint8_t *to, const uint8_t *from, int64_t length, u
     return to;
 }
 
+/* A key alone in its row, of plain bytes: what is written past its end is written again by the next
+ * row, or is slack behind the last. What is read past the value exists. Up to 64 bytes there is no
+ * branch on the length. */
+static inline uint8_t *write_lone_key(const oci_key_part *part, const uint8_t *from, int64_t length,
+                                      uint8_t *to)
+{
+    uint64_t flip = part->flip == 0 ? 0 : ~UINT64_C(0);
+    int64_t rest = length > 32 ? length - 32 : 0;
+    *to++ = OCI_KEY_VALID;
+    for (int i = 0; i < 32; i += 8) {
+        copy8(to + i, from + i, flip);
+    }
+    for (int i = 0; i < 32; i += 8) {
+        copy8(to + rest + i, from + rest + i, flip);
+    }
+    oci_store_le16(to + length, (uint16_t)flip);
+    return to + length + 2;
+}
+
 static inline uint8_t *write_key(const oci_key_part *part, const uint8_t *from, int64_t length,
                                  uint8_t *to)
 {
@@ -293,7 +333,7 @@ static inline uint8_t *write_key(const oci_key_part *part, const uint8_t *from, 
         return to + 1;
     }
     *to++ = OCI_KEY_VALID;
-    if (part->is_zero_free) {
+    if (part->is_zero_free || count_zeros(from, length) == 0) {
         copy_flipped(to, from, length, flip);
         to += length;
     } else {
@@ -303,19 +343,35 @@ static inline uint8_t *write_key(const oci_key_part *part, const uint8_t *from, 
     return to + 2;
 }
 
+static void write_block(const oci_key_part *part, const staged_keys *staged, int64_t n,
+                        uint8_t *bytes, uint32_t *cursors, const uint8_t *lone_end)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const uint8_t *from = staged->from[k];
+        int64_t length = staged->length[k];
+        uint8_t *to = bytes + cursors[k];
+        bool lone = lone_end != NULL && (uint64_t)length <= 64 && lone_end - from >= 32;
+        uint8_t *end = lone ? write_lone_key(part, from, length, to)
+                            : write_key(part, from, length, to);
+        cursors[k] = (uint32_t)(end - bytes);
+    }
+}
+
 oc_status oci_key_encode_bytes(const oci_key_part *part, const oci_key_target *target,
                                oc_error *err)
 {
     staged_keys staged;
+    const uint8_t *lone_end = NULL;
+    const uint8_t *from;
+    int64_t size;
+    if (target->is_lone && part->is_zero_free && part->leaf == part->column &&
+        column_span(part->column, &from, &size)) {
+        lone_end = from + size;
+    }
     for (int64_t i = 0; i < part->column->length; i += OCI_KEY_BLOCK) {
         int64_t n = oci_min64(OCI_KEY_BLOCK, part->column->length - i);
         OC_TRY(stage(part, i, n, &staged, err));
-        for (int64_t k = 0; k < n; k++) {
-            uint32_t *cursor = &target->cursors[i + k];
-            uint8_t *end =
-                write_key(part, staged.from[k], staged.length[k], target->bytes + *cursor);
-            *cursor = (uint32_t)(end - target->bytes);
-        }
+        write_block(part, &staged, n, target->bytes, target->cursors + i, lone_end);
     }
     return OC_OK;
 }

@@ -219,8 +219,7 @@ static void put_null(const oci_key_part *part, const oci_key_target *target, int
     memset(to + 1, 0, (size_t)part->width);
 }
 
-/* ---- plain columns
- * ---------------------------------------------------------------------------------------------- */
+/* ---- plain columns --------------------------------------------------------------------------- */
 
 static void encode_plain(const oci_key_part *part, const oci_key_target *target)
 {
@@ -244,8 +243,7 @@ static void encode_plain(const oci_key_part *part, const oci_key_target *target)
     }
 }
 
-/* ---- bools, dictionaries, nulls
- * --------------------------------------------------------------------------------- */
+/* ---- bools, dictionaries, nulls -------------------------------------------------------------- */
 
 static void stage_values(const oci_key_part *part, const int64_t *rows, int64_t n, uint8_t *staged)
 {

@@ -17,6 +17,9 @@
 #define OCI_KEY_NULLS_FIRST 0x00
 #define OCI_KEY_NULLS_LAST  0x02
 
+/* Spare bytes behind var-length keys. */
+#define OCI_KEY_SLACK 32
+
 /* Rows per block where values are looked up first and encoded then. */
 #define OCI_KEY_BLOCK 256
 
@@ -38,6 +41,7 @@ typedef struct oci_key_target {
     uint8_t *bytes;
     int64_t stride;
     uint32_t *cursors;
+    bool is_lone; /* one key column; OCI_KEY_SLACK bytes may be written past the last key */
 } oci_key_target;
 
 static inline uint8_t *oci_key_target_at(const oci_key_target *target, int64_t row)

@@ -47,7 +47,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- the plain comparison ------------------------------------------------------------------- */
+/* ---- the plain comparison -------------------------------------------------------------------- */
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -193,7 +193,7 @@ static int compare_rows(const oci_batch *batch, const oci_sort_key *keys, int32_
     return 0;
 }
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static int sign_of(int64_t value)
 {
@@ -282,7 +282,7 @@ static arrow_maker random_maker(uint64_t *state, int64_t length)
     };
 }
 
-/* ---- order ---------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void keys_order_values_of_every_type(void **unused)
 {
@@ -534,7 +534,7 @@ static void keys_order_strings_of_every_length(void **unused)
     oci_batch_release(batch);
 }
 
-/* ---- form ----------------------------------------------------------------------------------- */
+/* ---- form ------------------------------------------------------------------------------------ */
 
 static void keys_do_not_depend_on_how_values_lie(void **unused)
 {
@@ -630,7 +630,7 @@ static void keys_of_no_columns_are_empty(void **unused)
     oci_batch_release(batch);
 }
 
-/* ---- failure -------------------------------------------------------------------------------- */
+/* ---- failure --------------------------------------------------------------------------------- */
 
 static void check_refuses_columns_out_of_range(void **unused)
 {
