@@ -2,14 +2,15 @@
  *
  *      slots:   [ . 3 . . 1 2 . . ]      number of an entry + 1, by hash, open addressing
  *      entries: [ hash, chunk, row ]     one for each value, in order of first use
- *      chunks:  batches of one column    where the values lie; each was new with one batch of the file
+ *      chunks:  batches of one column    where the values lie, each new with one batch of the file
  *
- * Per batch, a map from its own indices to entries is filled as indices are met, so that a large dictionary of which a batch uses
- * little costs little more than the memory of the map. What is new is first noted as a row of the batch's dictionary, and
- * copied to a chunk when all rows are through.
+ * Per batch, a map from its own indices to entries is filled as indices are met, so that a large
+ * dictionary of which a batch uses little costs little more than the memory of the map. What is
+ * new is first noted as a row of the batch's dictionary, and copied to a chunk when all rows are
+ * through.
  *
- * Memory: about 24 bytes a value beside the values themselves, and 4 bytes for each value of the dictionary at hand. Only
- * schemas and columns of one field come from malloc. */
+ * Memory: about 24 bytes a value beside the values themselves, and 4 bytes for each value of the
+ * dictionary at hand. Only schemas and columns of one field come from malloc. */
 #include "ipc/dictionary_unify.h"
 
 #include <assert.h>
@@ -51,7 +52,8 @@ struct oci_unify {
     int64_t n_taken; /* chunks that fresh() has given out */
 };
 
-/* ---- making ------------------------------------------------------------------------------------ */
+/* ---- making
+ * ------------------------------------------------------------------------------------ */
 
 static int64_t index_count(oci_type type)
 {
@@ -119,7 +121,8 @@ oci_schema *oci_unify_schema(const oci_unify *unify)
     return unify->schema;
 }
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table
+ * --------------------------------------------------------------------------------- */
 
 static void insert_slot(oci_unify *unify, int64_t number)
 {
@@ -194,7 +197,8 @@ static oc_status find(oci_unify *unify, const oci_column *values, int64_t row, u
     return OC_OK;
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------ */
+/* ---- chunks
+ * ------------------------------------------------------------------------------------ */
 
 /* The values as a batch that borrows their memory. */
 static oc_status borrow_values(const oci_unify *unify, const oci_column *values, oci_batch **out,
@@ -274,7 +278,8 @@ static oc_status keep_values(oci_unify *unify, const oci_column *values, int64_t
     return status;
 }
 
-/* ---- indices ----------------------------------------------------------------------------------- */
+/* ---- indices
+ * ----------------------------------------------------------------------------------- */
 
 static void store_index(uint8_t *indices, int64_t row, int32_t width, uint32_t number)
 {
@@ -292,7 +297,8 @@ static bool is_valid(const oci_column *column, int64_t row)
     return column->validity == NULL || oci_bit_get(column->validity, column->offset + row);
 }
 
-/* `map` has the number + 1 of the entry of each value of the column's dictionary, 0 where it is not known yet. */
+/* `map` has the number + 1 of the entry of each value of the column's dictionary, 0 where it is
+ * not known yet. */
 static oc_status translate(oci_unify *unify, const oci_column *column, uint32_t *map,
                            uint8_t *indices, oc_error *err)
 {

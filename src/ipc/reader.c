@@ -4,21 +4,24 @@
  *               └─ record batch
  *                    small ─────────────────> loaded whole ─> decoder ─> batch, cut at batch_rows
  *                    large, in a file ──────> slices read from where it lies
- *                    large, compressed ─┐
- *                    large, from a pipe ┴───> scratch file ─> slices
+ *                    large, compressed ─┬───> memory, while there is plenty ─> slices
+ *                    large, from a pipe ┴───> else scratch file ─> slices
  *
- * "Small" is what fits twice the block size, decompressed. A projection is applied to the metadata (reader_parts.h), so
- * that behind it nothing knows of columns that are not wanted; of these nothing is read where the input can be read
- * anywhere.
+ * "Small" is what fits twice the block size, decompressed; a sixteenth of the budget may be
+ * taken by what is not, if nobody has to give it. A projection is applied to the metadata
+ * (reader_parts.h), so that behind it nothing knows of columns that are not wanted; of these
+ * nothing is read where the input can be read anywhere.
  *
- * Formats. A stream is read message by message; several streams with the same schema, one behind the other, are read as one.
- * A file is read by its footer: dictionaries first, then the batches in the order of the footer. It comes through a pipe?
- * Then it is copied to a scratch file, because the footer is at the end. A file whose end is missing is an error and not
- * read as a stream: whoever wrote it did not finish.
+ * Formats. A stream is read message by message; several streams with the same schema, one behind
+ * the other, are read as one. A file is read by its footer: dictionaries first, then the batches
+ * in the order of the footer. It comes through a pipe? Then it is copied to a scratch file,
+ * because the footer is at the end. A file whose end is missing is an error and not read as a
+ * stream: whoever wrote it did not finish.
  *
- * Ownership: the reader owns the input, the scratch files, and what is loaded of the current message. Batches own their
- * slabs. Memory: two blocks for a small message (four while one is decompressed), a block for a slice. The schema, ids and
- * options come from malloc; they grow with the columns only.
+ * Ownership: the reader owns the input, the scratch files, and what is loaded of the current
+ * message. Batches own their slabs. Memory: two blocks for a small message (four while one is
+ * decompressed), a block for a slice. The schema, ids and options come from malloc; they grow
+ * with the columns only.
  *
  * Failure: the first error is kept and returned again by every later call. */
 #include "ipc/reader.h"
@@ -33,7 +36,8 @@
 
 #define DEFAULT_FOLDER "/tmp"
 
-/* Looking at a schema has no budget to work in. Metadata of 256 MiB, the most that is taken, and some room. */
+/* Looking at a schema has no budget to work in. Metadata of 256 MiB, the most that is taken, and
+ * some room. */
 #define SCHEMA_BYTES_MAX (INT64_C(512) * 1024 * 1024)
 
 static const char magic[6] = {'A', 'R', 'R', 'O', 'W', '1'};
@@ -43,7 +47,8 @@ static const char feather_magic[4] = {'F', 'E', 'A', '1'};
 enum {
     HEAD_BYTES = 8,     /* of a file: magic and padding */
     TAIL_BYTES = 4 + 6, /* size of the footer, magic */
-    SMALL_BLOCKS = 2    /* a body of so many blocks is loaded whole */
+    SMALL_BLOCKS = 2,   /* a body of so many blocks is loaded whole */
+    LARGE_SHARE = 16    /* of the budget: a body that is cut into slices from memory */
 };
 
 /* A message body in memory. */
@@ -76,7 +81,7 @@ typedef struct ipc_reader {
     oci_batch *whole;
     int64_t whole_row;
     oci_slices *slices;
-    oci_body body;         /* of the slices: where they came from */
+    loaded_body held;      /* what the slices are cut from, when that is memory */
     int64_t done_bytes;    /* of the input, with the messages before the current one */
     int64_t current_bytes; /* of the current message */
     /* for messages: which one is being read */
@@ -88,9 +93,11 @@ typedef struct ipc_reader {
     oc_error failure; /* status OC_OK = none so far */
 } ipc_reader;
 
-/* ---- errors --------------------------------------------------------------------------------------- */
+/* ---- errors
+ * --------------------------------------------------------------------------------------- */
 
-/* Damage and refusals say which message of which file; failures of the system name their file themselves. */
+/* Damage and refusals say which message of which file; failures of the system name their file
+ * themselves. */
 static oc_status name_place(const ipc_reader *reader, oc_status status, oc_error *err)
 {
     switch (status) {
@@ -115,11 +122,17 @@ static void enter(ipc_reader *reader, const char *kind, int64_t number)
     reader->number = number;
 }
 
-/* ---- bodies --------------------------------------------------------------------------------------- */
+/* ---- bodies
+ * --------------------------------------------------------------------------------------- */
 
 static int64_t small_bytes(const ipc_reader *reader)
 {
     return SMALL_BLOCKS * oci_env_block_bytes(reader->env);
+}
+
+static int64_t large_bytes(const ipc_reader *reader)
+{
+    return oci_max64(small_bytes(reader), oci_budget_limit(reader->env->budget) / LARGE_SHARE);
 }
 
 static void unload(ipc_reader *reader, loaded_body *loaded)
@@ -139,28 +152,34 @@ static oc_status locate_body(ipc_reader *reader, int64_t position, int64_t bytes
     return OC_OK;
 }
 
-/* Brings a whole body into memory. One from a pipe that is not small has to arrive in scratch space first: only then
- * its size is more than a claim. */
-static oc_status load_body(ipc_reader *reader, oci_body *body, loaded_body *out, oc_error *err)
+/* Memory for a body. What is not small is asked for without pressing anybody: *out stays empty
+ * when the budget refuses. */
+static oc_status allocate_body(ipc_reader *reader, int64_t bytes, loaded_body *out, oc_error *err)
 {
-    if (body->pipe != NULL && body->bytes > small_bytes(reader)) {
-        OC_TRY(oci_stage_raw(&reader->stage, body->pipe, body->bytes, body, err));
-    }
     void *slab = NULL;
-    OC_TRY(oci_mem_alloc(reader->mem, body->bytes, &slab, err));
-    *out = (loaded_body){.slab = slab, .slab_bytes = body->bytes};
-    oc_status status = body->pipe != NULL
-                           ? oci_source_read_exact(body->pipe, slab, body->bytes, "body", err)
-                           : oci_pread_exact(body->file, slab, body->bytes, body->offset, err);
-    if (status != OC_OK) {
-        unload(reader, out);
-        return status;
+    if (bytes <= small_bytes(reader)) {
+        OC_TRY(oci_mem_alloc(reader->mem, bytes, &slab, err));
+    } else if (bytes <= large_bytes(reader)) {
+        if (oci_mem_try_alloc(reader->mem, bytes, &slab, NULL) != OC_OK) {
+            slab = NULL; /* there is another way */
+        }
     }
-    body->taken = body->bytes;
+    *out = (loaded_body){.slab = slab, .slab_bytes = slab != NULL ? bytes : 0};
     return OC_OK;
 }
 
-/* ---- record batches ------------------------------------------------------------------------------- */
+/* Reads a whole body into the memory of `loaded`. */
+static oc_status fill_body(oci_body *body, const loaded_body *loaded, oc_error *err)
+{
+    OC_TRY(body->pipe != NULL
+               ? oci_source_read_exact(body->pipe, loaded->slab, body->bytes, "body", err)
+               : oci_pread_exact(body->file, loaded->slab, body->bytes, body->offset, err));
+    *body = (oci_body){.memory = loaded->slab, .bytes = body->bytes};
+    return OC_OK;
+}
+
+/* ---- record batches
+ * ------------------------------------------------------------------------------- */
 
 static oc_status decode_whole(ipc_reader *reader, const oci_message *message, loaded_body *loaded,
                               oc_error *err)
@@ -189,27 +208,58 @@ static oc_status begin_slices(ipc_reader *reader, oci_parts *parts, oci_body *bo
                              can_discard, reader->mem, &reader->slices, err);
 }
 
-/* A body that is small as it lies, loaded: decoded at once unless it becomes large by that. */
+/* Slices of a body that is in memory, which the reader keeps as long. */
+static oc_status begin_slices_of_memory(ipc_reader *reader, oci_parts *parts, oci_body *body,
+                                        loaded_body *loaded, oc_error *err)
+{
+    reader->held = *loaded;
+    *loaded = (loaded_body){0};
+    return oci_slices_create(reader->env, reader->stream.schema, reader->decoder, parts, body,
+                             false, reader->mem, &reader->slices, err);
+}
+
+/* A compressed body in memory that is large when decompressed: to memory if there is plenty,
+ * else to the scratch file. */
+static oc_status begin_unpacked(ipc_reader *reader, oci_parts *parts, oci_body *body,
+                                int64_t decoded_bytes, oc_error *err)
+{
+    loaded_body unpacked = {0};
+    OC_TRY(allocate_body(reader, decoded_bytes, &unpacked, err));
+    if (unpacked.slab == NULL) {
+        return begin_slices(reader, parts, body, err);
+    }
+    oc_status status =
+        oci_stage_unpack(&reader->stage, body, parts, unpacked.slab, decoded_bytes, err);
+    if (status == OC_OK) {
+        status = begin_slices_of_memory(reader, parts, body, &unpacked, err);
+    }
+    unload(reader, &unpacked);
+    return status;
+}
+
+/* A body that is in memory: decoded at once unless that is large. */
 static oc_status begin_loaded(ipc_reader *reader, oci_parts *parts, oci_body *body,
                               loaded_body *loaded, oc_error *err)
 {
     int64_t decoded_bytes = 0;
     OC_TRY(oci_ipc_decoded_bytes(&parts->message, loaded->slab, &decoded_bytes, err));
-    if (decoded_bytes <= small_bytes(reader)) {
+    if (oci_max64(decoded_bytes, body->bytes) <= small_bytes(reader)) {
         return decode_whole(reader, &parts->message, loaded, err);
     }
-    oci_body in_memory = {.memory = loaded->slab, .bytes = body->bytes};
-    return begin_slices(reader, parts, &in_memory, err);
+    return parts->message.codec == OCI_CODEC_NONE
+               ? begin_slices_of_memory(reader, parts, body, loaded, err)
+               : begin_unpacked(reader, parts, body, decoded_bytes, err);
 }
 
-/* Is the body better loaded whole? Of a file it need not be when most of it is not wanted. */
-static bool wants_whole(const ipc_reader *reader, const oci_parts *parts, const oci_body *body)
+/* Is the body better in memory? One that can be read anywhere, as it is, need not be when it is
+ * large or most of it is not wanted. */
+static bool wants_memory(const ipc_reader *reader, const oci_parts *parts, const oci_body *body)
 {
-    if (body->bytes > small_bytes(reader)) {
-        return false;
+    if (body->pipe != NULL || parts->message.codec != OCI_CODEC_NONE) {
+        return true;
     }
-    return body->pipe != NULL || parts->message.codec != OCI_CODEC_NONE ||
-           reader->columns == NULL || oci_parts_bytes(parts) >= body->bytes / 2;
+    return body->bytes <= small_bytes(reader) &&
+           (reader->columns == NULL || oci_parts_bytes(parts) >= body->bytes / 2);
 }
 
 /* Prepares a record batch for being handed out. */
@@ -221,8 +271,11 @@ static oc_status begin_batch(ipc_reader *reader, const oci_message *message, oci
     oc_status status = OC_OK;
     OC_GOTO(oci_parts_init(&parts, reader->schema, message, reader->columns, reader->n_columns,
                            reader->mem, err));
-    if (wants_whole(reader, &parts, body)) {
-        OC_GOTO(load_body(reader, body, &loaded, err));
+    if (wants_memory(reader, &parts, body)) {
+        OC_GOTO(allocate_body(reader, body->bytes, &loaded, err));
+    }
+    if (loaded.slab != NULL) {
+        OC_GOTO(fill_body(body, &loaded, err));
         OC_GOTO(begin_loaded(reader, &parts, body, &loaded, err));
     } else {
         OC_GOTO(begin_slices(reader, &parts, body, err));
@@ -233,7 +286,8 @@ done:
     return status;
 }
 
-/* ---- dictionaries --------------------------------------------------------------------------------- */
+/* ---- dictionaries
+ * --------------------------------------------------------------------------------- */
 
 static bool is_wanted(const ipc_reader *reader, int64_t id)
 {
@@ -255,6 +309,24 @@ static bool is_known(const ipc_reader *reader, int64_t id)
     return false;
 }
 
+/* Brings the body of a dictionary into memory, whatever its size. One from a pipe that is not
+ * small has to arrive in scratch space first: only then its size is more than a claim. */
+static oc_status load_dictionary(ipc_reader *reader, oci_body *body, loaded_body *out,
+                                 oc_error *err)
+{
+    if (body->pipe != NULL && body->bytes > small_bytes(reader)) {
+        OC_TRY(oci_stage_raw(&reader->stage, body->pipe, body->bytes, body, err));
+    }
+    void *slab = NULL;
+    OC_TRY(oci_mem_alloc(reader->mem, body->bytes, &slab, err));
+    *out = (loaded_body){.slab = slab, .slab_bytes = body->bytes};
+    oc_status status = fill_body(body, out, err);
+    if (status != OC_OK) {
+        unload(reader, out);
+    }
+    return status;
+}
+
 /* Loads a dictionary, or passes over one that no wanted column uses. */
 static oc_status take_dictionary(ipc_reader *reader, const oci_message *message, oci_body *body,
                                  oc_error *err)
@@ -266,15 +338,17 @@ static oc_status take_dictionary(ipc_reader *reader, const oci_message *message,
         return oci_body_finish(reader->env, body, err);
     }
     loaded_body loaded = {0};
-    OC_TRY(load_body(reader, body, &loaded, err));
+    OC_TRY(load_dictionary(reader, body, &loaded, err));
     oci_batch *none = NULL;
     return oci_ipc_decode(reader->decoder, message, loaded.slab, loaded.slab_bytes, 0, NULL, &none,
                           err);
 }
 
-/* ---- schema --------------------------------------------------------------------------------------- */
+/* ---- schema
+ * --------------------------------------------------------------------------------------- */
 
-/* The dictionary ids of the wanted columns, from those of all columns. `ranks` has room for one number a column. */
+/* The dictionary ids of the wanted columns, from those of all columns. `ranks` has room for one
+ * number a column. */
 static oc_status project_ids(ipc_reader *reader, int32_t *ranks, oc_error *err)
 {
     int32_t n_dictionaries = 0;
@@ -316,7 +390,8 @@ static oc_status make_decoder(ipc_reader *reader, oc_error *err)
                                   &reader->decoder, err);
 }
 
-/* From the schema of the input, which reader->schema and reader->ids have, to that of the stream. */
+/* From the schema of the input, which reader->schema and reader->ids have, to that of the
+ * stream. */
 static oc_status take_schema(ipc_reader *reader, oc_error *err)
 {
     if (reader->columns == NULL) {
@@ -374,7 +449,8 @@ static bool is_same_schema(const ipc_reader *reader, const oci_schema *other,
     return true;
 }
 
-/* A stream has ended and another one begins, at its schema: it goes on when the schema is the same. */
+/* A stream has ended and another one begins, at its schema: it goes on when the schema is the
+ * same. */
 static oc_status join_stream(ipc_reader *reader, oc_error *err)
 {
     oci_schema *schema = NULL;
@@ -400,7 +476,8 @@ static void end_input(ipc_reader *reader)
                       reader->source.size); /* the parts between the messages too */
 }
 
-/* ---- the stream format ---------------------------------------------------------------------------- */
+/* ---- the stream format
+ * ---------------------------------------------------------------------------- */
 
 /* Takes the message that the source has read. */
 static oc_status take_message(ipc_reader *reader, oc_error *err)
@@ -426,7 +503,8 @@ static oc_status take_message(ipc_reader *reader, oc_error *err)
     return OC_OK;
 }
 
-/* The marker ends a stream; whatever follows must be another stream, because nothing is passed over in silence. */
+/* The marker ends a stream; whatever follows must be another stream, because nothing is passed
+ * over in silence. */
 static oc_status after_marker(ipc_reader *reader, oc_error *err)
 {
     oci_source_end end = OCI_SOURCE_MESSAGE;
@@ -455,7 +533,8 @@ static oc_status next_message(ipc_reader *reader, oc_error *err)
     return OC_OK;
 }
 
-/* ---- the file format ------------------------------------------------------------------------------ */
+/* ---- the file format
+ * ------------------------------------------------------------------------------ */
 
 static oc_status read_tail(ipc_reader *reader, int64_t *footer_bytes, oc_error *err)
 {
@@ -514,8 +593,8 @@ static oc_status read_block(ipc_reader *reader, const oci_ipc_file_block *block,
     return locate_body(reader, block->offset + block->metadata_bytes, block->body_bytes, body, err);
 }
 
-/* A file cannot replace a dictionary, since its batches may be read in any order: only the first message of an id may be one that
- * is not a delta. */
+/* A file cannot replace a dictionary, since its batches may be read in any order: only the first
+ * message of an id may be one that is not a delta. */
 static oc_status check_dictionary(const ipc_reader *reader, int64_t *seen, int64_t n_seen,
                                   oc_error *err)
 {
@@ -581,7 +660,8 @@ static oc_status next_block(ipc_reader *reader, oc_error *err)
     return begin_batch(reader, &reader->metadata.message, &body, err);
 }
 
-/* ---- handing out ---------------------------------------------------------------------------------- */
+/* ---- handing out
+ * ---------------------------------------------------------------------------------- */
 
 /* The current message has been handed out. */
 static void end_message(ipc_reader *reader)
@@ -590,6 +670,7 @@ static void end_message(ipc_reader *reader)
     reader->whole = NULL;
     oci_slices_destroy(reader->slices);
     reader->slices = NULL;
+    unload(reader, &reader->held);
     reader->done_bytes += reader->current_bytes;
     reader->current_bytes = 0;
     oci_source_report(&reader->source, reader->done_bytes);
@@ -668,6 +749,7 @@ static void reader_deinit(ipc_reader *reader)
 {
     oci_batch_release(reader->whole);
     oci_slices_destroy(reader->slices);
+    unload(reader, &reader->held);
     oci_ipc_decoder_destroy(reader->decoder);
     oci_metadata_deinit(&reader->metadata, reader->mem);
     oci_footer_deinit(&reader->footer);
@@ -690,7 +772,8 @@ static void reader_close(oci_stream *stream)
     oci_mem_free(reader->mem, reader, (int64_t)sizeof *reader);
 }
 
-/* ---- opening -------------------------------------------------------------------------------------- */
+/* ---- opening
+ * -------------------------------------------------------------------------------------- */
 
 static oc_status copy_options(ipc_reader *reader, const oci_ipc_read_options *options,
                               oc_error *err)
@@ -714,8 +797,8 @@ static oc_status copy_options(ipc_reader *reader, const oci_ipc_read_options *op
     return OC_OK;
 }
 
-/* Puts a whole file that comes through a pipe into scratch space, and goes on from there. All of it has been reported
- * as progress then. */
+/* Puts a whole file that comes through a pipe into scratch space, and goes on from there. All of
+ * it has been reported as progress then. */
 static oc_status copy_input(ipc_reader *reader, oc_error *err)
 {
     int64_t bytes = 0;
@@ -776,7 +859,8 @@ done:
     return status;
 }
 
-/* The footer of a file in a pipe is out of reach, but what follows the magic is a stream with the same schema. */
+/* The footer of a file in a pipe is out of reach, but what follows the magic is a stream with
+ * the same schema. */
 static oc_status look_at_schema(ipc_reader *reader, oc_error *err)
 {
     OC_TRY(detect_format(reader, NULL, err));

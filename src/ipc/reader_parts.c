@@ -1,7 +1,8 @@
 /* Which nodes and buffers of a message belong to which column.
  *
- * The metadata lists nodes and buffers of all columns in one row; only the schema says how many each column has. This walks the
- * schema once, checks that the lists are as long as they have to be, and copies what the wanted columns own. */
+ * The metadata lists nodes and buffers of all columns in one row; only the schema says how many
+ * each column has. This walks the schema once, checks that the lists are as long as they have to
+ * be, and copies what the wanted columns own. */
 #include "ipc/reader_parts.h"
 
 #include <assert.h>
@@ -84,7 +85,8 @@ static oc_status allocate(oci_parts *out, const oci_schema *schema, const column
     }
     int64_t nodes = (int64_t)sizeof(oci_ipc_node) * out->n_columns;
     int64_t buffers = 0;
-    /* A column asked for many times multiplies the buffers; the product of two 32-bit numbers fits. */
+    /* A column asked for many times multiplies the buffers; the product of two 32-bit numbers
+     * fits. */
     if (!oci_mul64((int64_t)sizeof(oci_ipc_buffer), n_buffers, &buffers)) {
         OC_FAIL(err, OC_EINVAL, "too many columns are asked for");
     }
@@ -169,7 +171,8 @@ int64_t oci_parts_bytes(const oci_parts *parts)
 {
     int64_t total = 0;
     for (int64_t i = 0; i < parts->message.n_buffers; i++) {
-        /* Buffers may share bytes, so that the sum could be anything: it is only used to compare. */
+        /* Buffers may share bytes, so that the sum could be anything: it is only used to
+         * compare. */
         total = oci_min64(total, INT64_MAX / 2) +
                 oci_min64(parts->buffers[i].length, INT64_MAX / 2);
     }

@@ -1,8 +1,8 @@
 /* A record batch message reduced to the columns that are wanted, in our own memory.
  *
- * The result is a message again: nodes, buffers and variadic counts of the wanted columns in the wanted order, over
- * the same body. The decoder of the projected schema takes it as if it had come like that. Staging and slicing rewrite
- * its buffers to where the bytes lie then. */
+ * The result is a message again: nodes, buffers and variadic counts of the wanted columns in the
+ * wanted order, over the same body. The decoder of the projected schema takes it as if it had
+ * come like that. Staging and slicing rewrite its buffers to where the bytes lie then. */
 #ifndef OUTCORE_IPC_READER_PARTS_H
 #define OUTCORE_IPC_READER_PARTS_H
 
@@ -21,15 +21,16 @@ typedef struct oci_parts {
     int64_t block_bytes;
 } oci_parts;
 
-/* `message` is of `schema`; columns NULL = all. OC_EDATA when it does not have the nodes, buffers and variadic counts that the
- * schema asks for. Zeroed `out`; deinit it also after a failure. */
+/* `message` is of `schema`; columns NULL = all. OC_EDATA when it does not have the nodes,
+ * buffers and variadic counts that the schema asks for. Zeroed `out`; deinit it also after a
+ * failure. */
 OC_NODISCARD oc_status oci_parts_init(oci_parts *out, const oci_schema *schema,
                                       const oci_message *message, const int32_t *columns,
                                       int32_t n_columns, oci_mem *mem, oc_error *err);
 void oci_parts_deinit(oci_parts *parts);
 
-/* True when the buffers lie one behind the other, none overlapping: only then can they be taken from a pipe in order, and
- * disk space behind a reading position be given back. */
+/* True when the buffers lie one behind the other, none overlapping: only then can they be taken
+ * from a pipe in order, and disk space behind a reading position be given back. */
 bool oci_parts_are_ascending(const oci_parts *parts);
 
 /* Sum of the lengths of the buffers. */

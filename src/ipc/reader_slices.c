@@ -1,20 +1,23 @@
 /* Cutting a large record batch into slices while it lies in a file.
  *
- *      file:  | validity | offsets ....[a..b].... | bytes .......[o(a)..o(b)]...... | validity | values ...[a..b].. |
+ *      file:  | validity | offsets ..[a..b].. | bytes ...[o(a)..o(b)].. | validity | values ..[a..b].. |
  *      slab:  | validity a..b, from bit 0 | offsets a..b, from 0 | bytes | validity | values |
  *
  * Every slice goes three steps.
- *   1. How many rows? Fixed widths give a first number by arithmetic. For strings the offsets at both ends of the rows are
- *      read (two small reads; the first is known from the slice before), and the number is corrected until the slice
- *      fits the block well. Views have to be read themselves, because the bytes they mean can be anywhere.
- *   2. One slab of exactly that size is asked from the budget, and each buffer range is read into its place.
- *   3. The slab is given to the decoder as what it is, a small uncompressed message, and so gets the checks of every
- *      message from outside: offsets, views, indices. What is checked here is only what steers our own reads: lengths, the two
- *      offsets, and the ranges that views refer to.
+ *   1. How many rows? Fixed widths give a first number by arithmetic. For strings the offsets at
+ *      both ends of the rows are read (two small reads; the first is known from the slice before),
+ *      and the number is corrected until the slice fits the block well. Views have to be read
+ *      themselves, because the bytes they mean can be anywhere.
+ *   2. One slab of exactly that size is asked from the budget, and each buffer range is read into
+ *      its place.
+ *   3. The slab is given to the decoder as what it is, a small uncompressed message, and so gets
+ *      the checks of every message from outside: offsets, views, indices. What is checked here is
+ *      only what steers our own reads: lengths, the two offsets, and the ranges of views.
  *
- * A row that is larger than the block makes a slice of its own; only then the memory is more than a block (plus
- * 32 bytes a row while views are sorted out). Offsets between the two ends may be wrong without harm to this file: they move by
- * the same distance and are found wrong by the decoder. */
+ * A row that is larger than the block makes a slice of its own; only then the memory is more
+ * than a block (plus 32 bytes a row while views are sorted out). Offsets between the two ends
+ * may be wrong without harm to this file: they move by the same distance and are found wrong by
+ * the decoder. */
 #include "ipc/reader_slices.h"
 
 #include <assert.h>
@@ -84,10 +87,11 @@ struct oci_slices {
     int64_t slab_end;
 };
 
-/* ---- sizes ------------------------------------------------------------------------------------ */
+/* ---- sizes
+ * ------------------------------------------------------------------------------------ */
 
-/* Bytes that the bitmap of n rows takes in the slab. One more than it needs: a range that begins inside a byte is read
- * whole and then shifted. */
+/* Bytes that the bitmap of n rows takes in the slab. One more than it needs: a range that begins
+ * inside a byte is read whole and then shifted. */
 static int64_t bitmap_room(int64_t n)
 {
     return oci_round_up(oci_bytes_for_bits(n) + 1, 8);
@@ -115,7 +119,8 @@ static int64_t fixed_bits(const slice_column *column)
     return 0;
 }
 
-/* ---- checks at the start ---------------------------------------------------------------------- */
+/* ---- checks at the start
+ * ---------------------------------------------------------------------- */
 
 static const oci_ipc_buffer *buffer_of(const oci_slices *slices, const slice_column *column,
                                        int which)
@@ -173,7 +178,8 @@ static oc_status check_column(oci_slices *slices, slice_column *column, const oc
     }
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading
+ * ---------------------------------------------------------------------------------- */
 
 /* Reads bytes [offset, offset + size) of a buffer; they are known to be inside it. */
 static oc_status read_range(oci_slices *slices, const oci_ipc_buffer *buffer, int64_t offset,
@@ -183,12 +189,16 @@ static oc_status read_range(oci_slices *slices, const oci_ipc_buffer *buffer, in
     if (size == 0) {
         return OC_OK;
     }
-    return oci_pread_exact(slices->body.file, to, size,
-                           slices->body.offset + buffer->offset + offset, err);
+    int64_t from = slices->body.offset + buffer->offset + offset;
+    if (slices->body.memory != NULL) {
+        memcpy(to, slices->body.memory + from, (size_t)size);
+        return OC_OK;
+    }
+    return oci_pread_exact(slices->body.file, to, size, from, err);
 }
 
-/* Reads bits [start, start + n) to bit 0 and the following of `to`, which has bitmap_room(n) bytes; the bits behind
- * them become 0. */
+/* Reads bits [start, start + n) to bit 0 and the following of `to`, which has bitmap_room(n)
+ * bytes; the bits behind them become 0. */
 static oc_status read_bits(oci_slices *slices, const oci_ipc_buffer *buffer, int64_t start,
                            int64_t n, uint8_t *to, oc_error *err)
 {
@@ -217,7 +227,8 @@ static oc_status read_offset(oci_slices *slices, const slice_column *column, int
     return OC_OK;
 }
 
-/* ---- step 1: how many rows ---------------------------------------------------------------------- */
+/* ---- step 1: how many rows
+ * ---------------------------------------------------------------------- */
 
 /* Reads views and validity of the next n rows of all view columns into the scratch block. */
 static oc_status read_views(oci_slices *slices, int64_t n, oc_error *err)
@@ -266,7 +277,8 @@ static bool is_null_view(const slice_column *column, int64_t row)
     return column->has_validity && !oci_bit_get(column->view_bits, row);
 }
 
-/* Bytes that the first n views refer to, counting what is referred to twice twice: an upper bound. */
+/* Bytes that the first n views refer to, counting what is referred to twice twice: an upper
+ * bound. */
 static int64_t view_bytes(const slice_column *column, int64_t n)
 {
     int64_t total = 0;
@@ -327,7 +339,8 @@ static oc_status measure(oci_slices *slices, int64_t n, int64_t *out, oc_error *
     return OC_OK;
 }
 
-/* The next number of rows to try, between `fits` (0 = none yet) and `over`, after `n` rows took `bytes`. */
+/* The next number of rows to try, between `fits` (0 = none yet) and `over`, after `n` rows took
+ * `bytes`. */
 static int64_t next_guess(const oci_slices *slices, int64_t fits, int64_t over, int64_t n,
                           int64_t bytes, int guesses)
 {
@@ -338,8 +351,9 @@ static int64_t next_guess(const oci_slices *slices, int64_t fits, int64_t over, 
     return oci_max64(fits + 1, oci_min64(guess, over - 1));
 }
 
-/* Finds how many of at most `most` rows go into a slice: the bytes fit the target and fill three quarters of it, or one
- * more row would be too many. Leaves the columns measured for that number. */
+/* Finds how many of at most `most` rows go into a slice: the bytes fit the target and fill three
+ * quarters of it, or one more row would be too many. Leaves the columns measured for that
+ * number. */
 static oc_status choose_rows(oci_slices *slices, int64_t most, int64_t *rows, int64_t *bytes,
                              oc_error *err)
 {
@@ -367,7 +381,8 @@ static oc_status choose_rows(oci_slices *slices, int64_t most, int64_t *rows, in
     return OC_OK;
 }
 
-/* ---- step 2: filling the slab ------------------------------------------------------------------- */
+/* ---- step 2: filling the slab
+ * ------------------------------------------------------------------- */
 
 /* The next place in the slab: `size` bytes, of which the last few are padding set to 0. */
 static uint8_t *place(oci_slices *slices, oci_ipc_buffer *buffer, int64_t length, int64_t room)
@@ -398,7 +413,8 @@ static oc_status fill_validity(oci_slices *slices, slice_column *column, int64_t
     return OC_OK;
 }
 
-/* Moves offsets so that the first is 0. Modulo 2^32 or 2^64, so that one outside [first, last] stays outside. */
+/* Moves offsets so that the first is 0. Modulo 2^32 or 2^64, so that one outside [first, last]
+ * stays outside. */
 static void rebase(uint8_t *offsets, int64_t n, bool wide)
 {
     if (wide) {
@@ -437,7 +453,8 @@ static oc_status fill_fixed(oci_slices *slices, const slice_column *column, int6
                       n * width, err);
 }
 
-/* ---- views -------------------------------------------------------------------------------------- */
+/* ---- views
+ * -------------------------------------------------------------------------------------- */
 
 static bool range_is_before(const view_range *a, const view_range *b)
 {
@@ -460,7 +477,8 @@ static void sift_down(view_range *ranges, int64_t root, int64_t n)
     }
 }
 
-/* Sorts by place. A heap sort, because qsort() may allocate; mostly the ranges are in order already. */
+/* Sorts by place. A heap sort, because qsort() may allocate; mostly the ranges are in order
+ * already. */
 static void sort_ranges(view_range *ranges, int64_t n)
 {
     int64_t sorted = 1;
@@ -481,7 +499,8 @@ static void sort_ranges(view_range *ranges, int64_t n)
     }
 }
 
-/* Lists what the views refer to, checked against the buffers they name, and zeroes the views of nulls. */
+/* Lists what the views refer to, checked against the buffers they name, and zeroes the views of
+ * nulls. */
 static oc_status collect_ranges(oci_slices *slices, slice_column *column, int64_t n,
                                 view_range *ranges, int64_t *n_ranges, oc_error *err)
 {
@@ -514,7 +533,8 @@ static oc_status collect_ranges(oci_slices *slices, slice_column *column, int64_
     return OC_OK;
 }
 
-/* Points the views of the ranges [0, n), which are merged in the file bytes from `start` on, to `at` in the new buffer. */
+/* Points the views of the ranges [0, n), which are merged in the file bytes from `start` on, to
+ * `at` in the new buffer. */
 static void point_views(slice_column *column, const view_range *ranges, int64_t n, int64_t start,
                         int64_t at)
 {
@@ -526,7 +546,8 @@ static void point_views(slice_column *column, const view_range *ranges, int64_t 
     }
 }
 
-/* Reads what the sorted ranges cover, joining those that touch or overlap, one behind the other to `to`. */
+/* Reads what the sorted ranges cover, joining those that touch or overlap, one behind the other
+ * to `to`. */
 static oc_status read_ranges(oci_slices *slices, slice_column *column, const view_range *ranges,
                              int64_t n, uint8_t *to, int64_t *size, oc_error *err)
 {
@@ -559,7 +580,8 @@ static oc_status fill_views(oci_slices *slices, slice_column *column, int64_t n,
     view_range *ranges = (view_range *)slices->scratch;
     int64_t n_ranges = 0;
     OC_TRY(collect_ranges(slices, column, n, ranges, &n_ranges, err));
-    /* Several rows fit the block, and a single view begins at 0: offsets in the new buffer fit 31 bits. */
+    /* Several rows fit the block, and a single view begins at 0: offsets in the new buffer fit
+     * 31 bits. */
     assert(n == 1 || room <= INT32_MAX);
     sort_ranges(ranges, n_ranges);
     OC_TRY(read_ranges(slices, column, ranges, n_ranges, bytes, &buffers[1].length, err));
@@ -568,7 +590,8 @@ static oc_status fill_views(oci_slices *slices, slice_column *column, int64_t n,
     return OC_OK;
 }
 
-/* ---- a slice ------------------------------------------------------------------------------------- */
+/* ---- a slice
+ * ------------------------------------------------------------------------------------- */
 
 /* Fills one column; *n_buffers and *n_variadic count what it added to the message. */
 static oc_status fill_column(oci_slices *slices, slice_column *column, int64_t n,
@@ -650,7 +673,8 @@ static oc_status fill(oci_slices *slices, int64_t n, oci_message *message, oc_er
     return OC_OK;
 }
 
-/* Gives back the disk space of the first `bytes` of a buffer, when it has become worth a system call. */
+/* Gives back the disk space of the first `bytes` of a buffer, when it has become worth a system
+ * call. */
 static void discard_buffer(oci_slices *slices, int64_t buffer, int64_t bytes)
 {
     int64_t *done = &slices->discarded[buffer];
@@ -662,7 +686,8 @@ static void discard_buffer(oci_slices *slices, int64_t buffer, int64_t bytes)
     }
 }
 
-/* Moves on to `row`: what lies before it is not read again. The buffers of views may be referred to from anywhere, and stay. */
+/* Moves on to `row`: what lies before it is not read again. The buffers of views may be referred
+ * to from anywhere, and stay. */
 static void advance(oci_slices *slices, int64_t row)
 {
     slices->next_row = row;
@@ -695,7 +720,8 @@ static int64_t most_rows(const oci_slices *slices)
     return n;
 }
 
-/* The only slice of a batch without rows. String columns have one offset then, which may be missing in the file. */
+/* The only slice of a batch without rows. String columns have one offset then, which may be
+ * missing in the file. */
 static oc_status make_empty(oci_slices *slices, oci_batch **out, oc_error *err)
 {
     int64_t n_buffers = 0;
@@ -720,7 +746,8 @@ static oc_status make_empty(oci_slices *slices, oci_batch **out, oc_error *err)
     return oci_ipc_decode(slices->decoder, &message, NULL, 0, 0, NULL, out, err);
 }
 
-/* Plans, reads and decodes the next rows. The slab is the decoder's from the call of oci_ipc_decode() on. */
+/* Plans, reads and decodes the next rows. The slab is the decoder's from the call of
+ * oci_ipc_decode() on. */
 static oc_status make_slice(oci_slices *slices, oci_batch **out, oc_error *err)
 {
     int64_t most = most_rows(slices);
@@ -766,7 +793,8 @@ int64_t oci_slices_rows(const oci_slices *slices)
     return slices->rows;
 }
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making
+ * -------------------------------------------------------------------------------------- */
 
 static oc_status allocate(oci_slices *slices, oc_error *err)
 {
@@ -815,7 +843,7 @@ oc_status oci_slices_create(const oci_env *env, oci_schema *schema, oci_ipc_deco
                             oci_parts *parts, const oci_body *body, bool discard, oci_mem *mem,
                             oci_slices **out, oc_error *err)
 {
-    assert(body->file != NULL && parts->message.codec == OCI_CODEC_NONE);
+    assert((body->file != NULL || body->memory != NULL) && parts->message.codec == OCI_CODEC_NONE);
     void *made = NULL;
     oc_status status = oci_mem_alloc(mem, (int64_t)sizeof(oci_slices), &made, err);
     if (status != OC_OK) {

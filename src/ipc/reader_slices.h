@@ -1,7 +1,9 @@
-/* Slices of a record batch that is too large for memory: rows by rows, read buffer range by buffer range from a file.
+/* Slices of a record batch that is too large to be handed out: rows by rows, read buffer range
+ * by buffer range from a file (or copied from memory, where a decompressed body found room).
  *
- * Each slice has as many rows as fit block_bytes (at least one), and at most batch_rows. It comes as a compact batch in one
- * slab: offsets begin at 0, bitmaps at bit 0, and of view buffers there is only what is referred to. */
+ * Each slice has as many rows as fit block_bytes (at least one), and at most batch_rows. It
+ * comes as a compact batch in one slab: offsets begin at 0, bitmaps at bit 0, and of view
+ * buffers there is only what is referred to. */
 #ifndef OUTCORE_IPC_READER_SLICES_H
 #define OUTCORE_IPC_READER_SLICES_H
 
@@ -10,9 +12,10 @@
 
 typedef struct oci_slices oci_slices;
 
-/* `parts`: an uncompressed message over `body`, which is in a file; both are taken over (parts also on failure) and the file
- * is borrowed. `schema` and `decoder` are those of the wanted columns. With `discard` the disk space behind the reading
- * position is given back. Lengths of nodes and buffers are checked here. */
+/* `parts`: an uncompressed message over `body`, which is in a file or in memory and is borrowed;
+ * the parts are taken over, also on failure. `schema` and `decoder` are those of the wanted
+ * columns. With `discard` the disk space behind the reading position is given back. Lengths of
+ * nodes and buffers are checked here. */
 OC_NODISCARD oc_status oci_slices_create(const oci_env *env, oci_schema *schema,
                                          oci_ipc_decoder *decoder, oci_parts *parts,
                                          const oci_body *body, bool discard, oci_mem *mem,

@@ -1,11 +1,13 @@
 /* Framing: from bytes in order to messages without bodies.
  *
- * A stream is a row of messages: prefix (FF FF FF FF and the size of the metadata, or the size alone in files from before
- * Arrow 0.15), metadata, body. The end is a prefix of size 0, or simply the end of the input between two messages; any
- * other end means that something was cut off, and the error says where (the reader adds the name of the file).
+ * A stream is a row of messages: prefix (FF FF FF FF and the size of the metadata, or the size
+ * alone in files from before Arrow 0.15), metadata, body. The end is a prefix of size 0, or
+ * simply the end of the input between two messages; any other end means that something was cut
+ * off, and the error says where (the reader adds the name of the file).
  *
- * Sizes come from outside and are not believed: a seekable input is held against its size, and for a pipe the memory
- * grows in steps as the bytes arrive, so that eight forged bytes cannot ask for more than the first step. */
+ * Sizes come from outside and are not believed: a seekable input is held against its size, and
+ * for a pipe the memory grows in steps as the bytes arrive, so that eight forged bytes cannot
+ * ask for more than the first step. */
 #include "ipc/reader_source.h"
 
 #include <assert.h>
@@ -40,7 +42,8 @@ void oci_source_seek(oci_source *source, int64_t position)
     source->position = position;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes
+ * ------------------------------------------------------------------------------------ */
 
 /* Reads past the buffer, at `position`, which for a pipe is where it stands. */
 static oc_status read_through(oci_source *source, int64_t position, void *buf, int64_t size,
@@ -139,7 +142,8 @@ oc_status oci_source_check(const oci_source *source, int64_t position, int64_t s
     return OC_OK;
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages
+ * --------------------------------------------------------------------------------- */
 
 /* Makes room for `size` bytes of metadata, keeping what is there. */
 static oc_status reserve(oci_metadata *metadata, oci_mem *mem, int64_t size, oc_error *err)
@@ -160,7 +164,8 @@ void oci_metadata_deinit(oci_metadata *metadata, oci_mem *mem)
     *metadata = (oci_metadata){0};
 }
 
-/* Reads `size` bytes of metadata at `position`. A seekable input is known to have them; a pipe is asked step by step. */
+/* Reads `size` bytes of metadata at `position`. A seekable input is known to have them; a pipe
+ * is asked step by step. */
 static oc_status read_metadata(oci_source *source, int64_t size, oci_metadata *out, oc_error *err)
 {
     OC_TRY(oci_source_check(source, source->position, size, "metadata", err));
@@ -176,7 +181,8 @@ static oc_status read_metadata(oci_source *source, int64_t size, oci_metadata *o
     return OC_OK;
 }
 
-/* Reads a prefix: all of it, or the four bytes of the old form. *n_read 0: the input ended before it. */
+/* Reads a prefix: all of it, or the four bytes of the old form. *n_read 0: the input ended
+ * before it. */
 static oc_status read_prefix(oci_source *source, uint8_t prefix[8], int64_t *n_read, oc_error *err)
 {
     int64_t position = source->position;
@@ -233,7 +239,8 @@ oc_status oci_source_next(oci_source *source, oci_metadata *out, oci_source_end 
     return OC_OK;
 }
 
-/* The prefix of a block says the size of the metadata again; the rest up to metadata_bytes is padding. */
+/* The prefix of a block says the size of the metadata again; the rest up to metadata_bytes is
+ * padding. */
 static oc_status parse_block(const oci_ipc_file_block *block, oci_metadata *out, oc_error *err)
 {
     int64_t size = 0;

@@ -1,12 +1,14 @@
 /* From a pipe or a compressed body to a scratch file that can be read anywhere.
  *
- * Two scratch files at most: one for bodies as they came (from a pipe, when their buffers are not in order or when the whole
- * is wanted), one for the buffers of the wanted columns, each on an 8-byte boundary, decompressed. Both are private and
- * nameless, and written anew from the start for each body, so that the disk space is that of the largest.
+ * Two scratch files at most: one for bodies as they came (from a pipe, when their buffers are
+ * not in order or when the whole is wanted), one for the buffers of the wanted columns, each on
+ * an 8-byte boundary, decompressed. Both are private and nameless, and written anew from the
+ * start for each body, so that the disk space is that of the largest.
  *
- * Memory: a buffer for what is read and one for what is decompressed, each as large as a block (16 KiB to 256 KiB), held while
- * a body is staged. A length prefix is a claim: the disk space grows with what the frames really give, and a
- * frame that gives more than was announced is an error at once. */
+ * Memory: a buffer for what is read and one for what is decompressed, each as large as a block
+ * (16 KiB to 256 KiB), held while a body is staged. A length prefix is a claim: the disk space
+ * grows with what the frames really give, and a frame that gives more than was announced is an
+ * error at once. */
 #include "ipc/reader_stage.h"
 
 #include <assert.h>
@@ -17,7 +19,8 @@
 #define COPY_BYTES_MIN (16 * 1024)
 #define COPY_BYTES_MAX (256 * 1024)
 
-/* A buffer of a compressed body begins with its size; this one says that the bytes follow as they are. */
+/* A buffer of a compressed body begins with its size; this one says that the bytes follow as
+ * they are. */
 #define NOT_COMPRESSED (-1)
 
 /* The work of staging one body. */
@@ -95,7 +98,8 @@ static oc_status job_write(copy_job *job, const void *bytes, int64_t size, oc_er
     return OC_OK;
 }
 
-/* ---- bodies as they come ---------------------------------------------------------------------- */
+/* ---- bodies as they come
+ * ---------------------------------------------------------------------- */
 
 /* Copies up to `bytes` of the pipe; stops earlier only at its end. */
 static oc_status copy_pipe(copy_job *job, oci_source *pipe, int64_t bytes, oc_error *err)
@@ -152,7 +156,8 @@ oc_status oci_stage_rest(oci_stage *stage, oci_source *pipe, oci_file **file, in
     return OC_OK;
 }
 
-/* ---- reading bodies --------------------------------------------------------------------------- */
+/* ---- reading bodies
+ * --------------------------------------------------------------------------- */
 
 /* Takes body bytes [taken, offset) of a pipe out of the way. */
 static oc_status skip_to(const oci_env *env, oci_body *body, int64_t offset, oc_error *err)
@@ -191,7 +196,8 @@ static oc_status body_read(const oci_env *env, oci_body *body, int64_t offset, v
     return OC_OK;
 }
 
-/* ---- columns ---------------------------------------------------------------------------------- */
+/* ---- columns
+ * ---------------------------------------------------------------------------------- */
 
 static oc_status copy_bytes(copy_job *job, int64_t offset, int64_t size, oc_error *err)
 {
@@ -205,8 +211,8 @@ static oc_status copy_bytes(copy_job *job, int64_t offset, int64_t size, oc_erro
     return OC_OK;
 }
 
-/* Feeds `n` bytes of compressed input in job->in to the codec and writes what comes out, which must not become more than
- * *expected; *at_end tells whether a frame has just ended. */
+/* Feeds `n` bytes of compressed input in job->in to the codec and writes what comes out, which
+ * must not become more than *expected; *at_end tells whether a frame has just ended. */
 static oc_status decompress_piece(copy_job *job, int64_t n, int64_t *expected, bool *at_end,
                                   oc_error *err)
 {
@@ -260,24 +266,40 @@ static oc_status decompress_bytes(copy_job *job, int64_t offset, int64_t size, i
     return OC_OK;
 }
 
-static oc_status copy_compressed(copy_job *job, const oci_ipc_buffer *buffer, oc_error *err)
+/* What is behind the header of a compressed buffer: `size` bytes at `offset` of the body that
+ * give `announced` bytes, or are these bytes themselves (announced == NOT_COMPRESSED). */
+typedef struct packed_buffer {
+    int64_t offset;
+    int64_t size;
+    int64_t announced;
+} packed_buffer;
+
+static oc_status read_header(const oci_env *env, oci_body *body, const oci_ipc_buffer *buffer,
+                             packed_buffer *out, oc_error *err)
 {
-    uint8_t prefix[8];
-    if (buffer->length < (int64_t)sizeof prefix) {
+    uint8_t header[8];
+    if (buffer->length < (int64_t)sizeof header) {
         OC_FAIL(err, OC_EDATA, "compressed buffer has %" PRId64 " bytes, less than its header",
                 buffer->length);
     }
-    OC_TRY(body_read(job->stage->env, job->from, buffer->offset, prefix, sizeof prefix, err));
-    int64_t offset = buffer->offset + (int64_t)sizeof prefix;
-    int64_t size = buffer->length - (int64_t)sizeof prefix;
-    int64_t announced = (int64_t)oci_load_le64(prefix);
-    if (announced == NOT_COMPRESSED) {
-        return copy_bytes(job, offset, size, err);
+    OC_TRY(body_read(env, body, buffer->offset, header, sizeof header, err));
+    *out = (packed_buffer){.offset = buffer->offset + (int64_t)sizeof header,
+                           .size = buffer->length - (int64_t)sizeof header,
+                           .announced = (int64_t)oci_load_le64(header)};
+    if (out->announced < NOT_COMPRESSED) {
+        OC_FAIL(err, OC_EDATA, "compressed buffer announces a length of %" PRId64, out->announced);
     }
-    if (announced < 0) {
-        OC_FAIL(err, OC_EDATA, "compressed buffer announces a length of %" PRId64, announced);
+    return OC_OK;
+}
+
+static oc_status copy_compressed(copy_job *job, const oci_ipc_buffer *buffer, oc_error *err)
+{
+    packed_buffer packed;
+    OC_TRY(read_header(job->stage->env, job->from, buffer, &packed, err));
+    if (packed.announced == NOT_COMPRESSED) {
+        return copy_bytes(job, packed.offset, packed.size, err);
     }
-    return decompress_bytes(job, offset, size, announced, err);
+    return decompress_bytes(job, packed.offset, packed.size, packed.announced, err);
 }
 
 /* Copies one buffer and notes where it lies now. */
@@ -313,4 +335,45 @@ oc_status oci_stage_columns(oci_stage *stage, oci_body *body, oci_parts *parts, 
 done:
     job_end(&job);
     return status;
+}
+
+/* Decompresses one buffer to `to`, which has `room` bytes; *size gets how many it has. */
+static oc_status unpack_buffer(oci_stage *stage, oci_body *body, const oci_ipc_buffer *buffer,
+                               uint8_t *to, int64_t room, int64_t *size, oc_error *err)
+{
+    *size = 0;
+    if (buffer->length == 0) {
+        return OC_OK;
+    }
+    packed_buffer packed;
+    OC_TRY(read_header(stage->env, body, buffer, &packed, err));
+    bool is_plain = packed.announced == NOT_COMPRESSED;
+    *size = is_plain ? packed.size : packed.announced;
+    assert(*size <= room);
+    (void)room;
+    if (is_plain) {
+        return body_read(stage->env, body, packed.offset, to, packed.size, err);
+    }
+    return oci_codec_decompress(stage->codec, body->memory + packed.offset, packed.size, to, *size,
+                                err);
+}
+
+oc_status oci_stage_unpack(oci_stage *stage, oci_body *body, oci_parts *parts, uint8_t *slab,
+                           int64_t slab_bytes, oc_error *err)
+{
+    assert(body->memory != NULL);
+    OC_TRY(prepare_codec(stage, parts->message.codec, err));
+    int64_t end = 0;
+    for (int64_t i = 0; i < parts->message.n_buffers; i++) {
+        int64_t size = 0;
+        OC_TRY(oci_env_check_cancel(stage->env, err));
+        OC_TRY(unpack_buffer(stage, body, &parts->buffers[i], slab + end, slab_bytes - end, &size,
+                             err));
+        parts->buffers[i] = (oci_ipc_buffer){.offset = end, .length = size};
+        end += oci_round_up(size, 8);
+    }
+    parts->message.codec = OCI_CODEC_NONE;
+    parts->message.body_bytes = end;
+    *body = (oci_body){.memory = slab, .bytes = end};
+    return OC_OK;
 }

@@ -1,4 +1,5 @@
-/* The reader against what the writer writes: whole or in slices, from files and pipes, and damaged in every way. */
+/* The reader against what the writer writes: whole or in slices, from files and pipes, and
+ * damaged in every way. */
 #include "ipc/reader.h"
 
 #include <setjmp.h>
@@ -69,7 +70,8 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing
+ * ------------------------------------------------------------------------------------ */
 
 /* Writes batches of one schema; the caller frees out->data. */
 static void write_batches(oci_batch *const *batches, int32_t n, bool is_file, oci_codec_id codec,
@@ -102,7 +104,8 @@ static void write_one(oci_batch *batch, bool is_file, oci_codec_id codec, byte_s
     write_batches(&batch, 1, is_file, codec, out);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------ */
 
 typedef struct read_result {
     oc_status status;
@@ -120,7 +123,8 @@ static void release_result(read_result *r)
     r->n = 0;
 }
 
-/* Reads to the end or the first error. `keep` collects the batches, else they are only looked at. */
+/* Reads to the end or the first error. `keep` collects the batches, else they are only looked
+ * at. */
 static void read_all(fixture *f, oci_file *file, const oci_ipc_read_options *options, bool keep,
                      read_result *r)
 {
@@ -190,7 +194,8 @@ static void check_ok(const read_result *r)
     }
 }
 
-/* ---- tests -------------------------------------------------------------------------------------- */
+/* ---- tests
+ * -------------------------------------------------------------------------------------- */
 
 static const int64_t pieces[] = {0, 1, 7, 100000};
 static const oci_codec_id codecs[] = {OCI_CODEC_NONE, OCI_CODEC_LZ4_FRAME, OCI_CODEC_ZSTD};
@@ -291,6 +296,40 @@ static void slices_are_compact(void **state)
     oci_batch_release(batch);
 }
 
+/* No scratch file is needed for these, as the folder that is not there shows. */
+static void large_bodies_are_cut_from_memory_while_there_is_plenty(void **state)
+{
+    (void)state;
+    const char *columns[] = {"a=u", "b=vu", "c=l", "d=s>u", "e=b", "f=U"};
+    arrow_maker maker = {.seed = 8, .length = 20000, .null_percent = 5, .string_max = 150};
+    oci_batch *batch = make_batch(columns, 6, &maker);
+    read_result *r = calloc(1, sizeof *r);
+    for (int k = 0; k < 6; k++) {
+        byte_sink bytes;
+        write_one(batch, false, codecs[k / 2], &bytes);
+        fixture f;
+        open_fixture(&f, 128 * MIB);
+        f.env.batch_rows = 8192;
+        oci_ipc_read_options options = {.temp_dir = "no/such/folder"};
+        read_all(&f, byte_file_open(bytes.data, bytes.size, k % 2 == 0 ? 0 : 65536), &options, true,
+                 r);
+        check_ok(r);
+        check_rows(r, batch);
+        for (int32_t i = 0; i < r->n; i++) {
+            assert_true(r->batches[i]->slab_bytes <= oci_env_block_bytes(&f.env));
+        }
+        release_result(r);
+        close_fixture(&f);
+        open_fixture(&f, 4 * MIB);
+        read_all(&f, byte_file_open(bytes.data, bytes.size, 65536), &options, false, r);
+        assert_int_equal(r->status, OC_EIO);
+        close_fixture(&f);
+        free(bytes.data);
+    }
+    free(r);
+    oci_batch_release(batch);
+}
+
 static void a_row_beyond_the_block_comes_alone_and_one_beyond_the_limit_is_refused(void **state)
 {
     (void)state;
@@ -317,9 +356,11 @@ static void a_row_beyond_the_block_comes_alone_and_one_beyond_the_limit_is_refus
     oci_batch_release(batch);
 }
 
-/* ---- damage ------------------------------------------------------------------------------------- */
+/* ---- damage
+ * ------------------------------------------------------------------------------------- */
 
-/* A file of two batches with strings, views, nulls and a dictionary; with `rows` a few, all of it is a few KiB. */
+/* A file of two batches with strings, views, nulls and a dictionary; with `rows` a few, all of
+ * it is a few KiB. */
 static void make_small(int64_t rows, bool is_file, oci_codec_id codec, byte_sink *out)
 {
     const char *columns[] = {"a=u", "b=vu", "c=l", "d=c>u", "e=b", "f=U"};
@@ -395,7 +436,8 @@ static void any_flipped_byte_is_an_error_or_harmless(void **state)
     free(r);
 }
 
-/* The same on batches that are cut into slices and staged; most bytes are values there, so it is sampled. */
+/* The same on batches that are cut into slices and staged; most bytes are values there, so it is
+ * sampled. */
 static void flipped_bytes_in_large_batches_are_errors_or_harmless(void **state)
 {
     (void)state;
@@ -406,7 +448,8 @@ static void flipped_bytes_in_large_batches_are_errors_or_harmless(void **state)
         make_small(1500, k % 2 == 1, codecs[k / 2], &bytes);
         for (int n = 0; n < 600; n++) {
             int64_t i = (int64_t)(next_random(&random) % (uint64_t)bytes.size);
-            /* Half of the hits in the metadata at the start, offsets and views follow soon after. */
+            /* Half of the hits in the metadata at the start, offsets and views follow soon
+             * after. */
             i = n % 2 == 0 ? i % oci_min64(bytes.size, 4000) : i;
             uint8_t old = bytes.data[i];
             bytes.data[i] = (uint8_t)next_random(&random);
@@ -437,7 +480,8 @@ static void a_missing_byte_is_an_error_or_harmless(void **state)
     free(r);
 }
 
-/* ---- faults ------------------------------------------------------------------------------------- */
+/* ---- faults
+ * ------------------------------------------------------------------------------------- */
 
 static const char *write_temp(const byte_sink *bytes)
 {
@@ -506,7 +550,8 @@ static void every_failing_operation_is_an_error_and_leaves_nothing_behind(void *
     free(r);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------- */
+/* ---- the rest
+ * ----------------------------------------------------------------------------------- */
 
 static void cancel_ends_the_reading(void **state)
 {
@@ -612,6 +657,7 @@ int main(void)
         cmocka_unit_test(all_types_come_back_whole_and_in_slices),
         cmocka_unit_test(every_type_is_cut_right),
         cmocka_unit_test(slices_are_compact),
+        cmocka_unit_test(large_bodies_are_cut_from_memory_while_there_is_plenty),
         cmocka_unit_test(a_row_beyond_the_block_comes_alone_and_one_beyond_the_limit_is_refused),
         cmocka_unit_test(truncation_at_any_byte_is_reported),
         cmocka_unit_test(any_flipped_byte_is_an_error_or_harmless),

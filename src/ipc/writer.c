@@ -6,12 +6,14 @@
  *      file:   dictionary columns translated to one dictionary for the file,
  *              new values sent as a delta, indices sent as plain integers ────> write, place noted for the footer
  *
- * The file format is the stream format between "ARROW1" and a footer that lists the messages. Its batches may be read in
- * any order, so a dictionary cannot be replaced between them: see dictionary_unify.h. To the encoder such a
- * column is its indices: the bytes of a record batch are the same.
+ * The file format is the stream format between "ARROW1" and a footer that lists the messages.
+ * Its batches may be read in any order, so a dictionary cannot be replaced between them: see
+ * dictionary_unify.h. To the encoder such a column is its indices: the bytes of a record batch
+ * are the same.
  *
- * Memory: the encoder's buffer (bounded by the batch), views while a batch is converted, and with the file format the
- * unified dictionaries and 24 bytes a message. Lists of one entry a column come from malloc. */
+ * Memory: the encoder's buffer (bounded by the batch), views while a batch is converted, and
+ * with the file format the unified dictionaries and 24 bytes a message. Lists of one entry a
+ * column come from malloc. */
 #include "ipc/writer.h"
 
 #include <assert.h>
@@ -34,13 +36,15 @@ enum {
         4 /* of a dictionary message: validity, offsets or views, bytes; one to spare */
 };
 
-/* Views may refer to a small part of what their buffers hold (slices, filters). Written as they are, every slice would take the
- * whole buffers along; above this share of waste the used bytes are copied first. */
+/* Views may refer to a small part of what their buffers hold (slices, filters). Written as they
+ * are, every slice would take the whole buffers along; above this share of waste the used bytes
+ * are copied first. */
 #define VIEW_WASTE_MAX   2
 #define VIEW_WASTE_FLOOR (16 * 1024)
 
-/* A batch that was made elsewhere may be larger than what the budget can encode at once: it is cut so that a message takes no
- * more than an eighth of it, which leaves room for the encoder's buffer and the operators. */
+/* A batch that was made elsewhere may be larger than what the budget can encode at once: it is
+ * cut so that a message takes no more than an eighth of it, which leaves room for the encoder's
+ * buffer and the operators. */
 #define MESSAGE_SHARE     8
 #define MESSAGE_BYTES_MIN (64 * 1024)
 
@@ -72,7 +76,8 @@ struct oci_ipc_writer {
     oc_error failure; /* status OC_OK = none so far */
 };
 
-/* ---- bytes ------------------------------------------------------------------------------------- */
+/* ---- bytes
+ * ------------------------------------------------------------------------------------- */
 
 static oc_status put(oci_ipc_writer *writer, const void *bytes, int64_t size, oc_error *err)
 {
@@ -97,7 +102,8 @@ static oc_status note_block(oci_ipc_writer *writer, block_list *list, oci_ipc_fi
     return OC_OK;
 }
 
-/* ---- views ------------------------------------------------------------------------------------- */
+/* ---- views
+ * ------------------------------------------------------------------------------------- */
 
 /* Does the batch have the types that are announced, or is it the working form of them? */
 static bool is_announced_form(const oci_batch *batch, const oci_schema *schema)
@@ -110,8 +116,9 @@ static bool is_announced_form(const oci_batch *batch, const oci_schema *schema)
     return true;
 }
 
-/* Builds views where they are announced and the batch has strings: out of the library and in again, which shares all
- * other memory. The cast is harmless: of the batch only the count of references changes. */
+/* Builds views where they are announced and the batch has strings: out of the library and in
+ * again, which shares all other memory. The cast is harmless: of the batch only the count of
+ * references changes. */
 static oc_status build_views(const oci_batch *batch, oci_schema *schema, oci_mem *mem,
                              oci_batch **out, oc_error *err)
 {
@@ -151,7 +158,8 @@ static bool is_wasteful(const oci_batch *batch)
     return false;
 }
 
-/* ---- the stream part of both formats ------------------------------------------------------------ */
+/* ---- the stream part of both formats
+ * ------------------------------------------------------------ */
 
 /* Encodes and writes a batch of the physical schema. */
 static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
@@ -173,7 +181,8 @@ static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, 
     return OC_OK;
 }
 
-/* ---- dictionaries of a file --------------------------------------------------------------------- */
+/* ---- dictionaries of a file
+ * --------------------------------------------------------------------- */
 
 /* Dictionary ids are counted over the dictionary columns, as in the schema message. */
 static int64_t dictionary_id(const oci_ipc_writer *writer, int32_t column)
@@ -248,8 +257,8 @@ static oc_status write_fresh_values(oci_ipc_writer *writer, int32_t column, bool
     return OC_OK;
 }
 
-/* Rows in front of the translated indices: validity and indices have one offset, and the bitmap is shared from the byte on in
- * which the column starts. */
+/* Rows in front of the translated indices: validity and indices have one offset, and the bitmap
+ * is shared from the byte on in which the column starts. */
 static int64_t lead_rows(const oci_column *column)
 {
     return column->validity != NULL ? column->offset & 7 : 0;
@@ -260,7 +269,8 @@ static int64_t indices_bytes(const oci_column *column)
     return oci_round_up((lead_rows(column) + column->length) * column->field->byte_width, 8);
 }
 
-/* Makes the physical column of a dictionary column: the indices into the dictionary of the file, in memory from `mem`. */
+/* Makes the physical column of a dictionary column: the indices into the dictionary of the file,
+ * in memory from `mem`. */
 static oc_status translate_column(oci_ipc_writer *writer, int32_t i, const oci_column *column,
                                   uint8_t *indices, oci_column *out, oc_error *err)
 {
@@ -328,7 +338,8 @@ static oc_status write_translated(oci_ipc_writer *writer, const oci_batch *batch
     return status;
 }
 
-/* ---- adding ------------------------------------------------------------------------------------- */
+/* ---- adding
+ * ------------------------------------------------------------------------------------- */
 
 /* Writes a batch whose types are the announced ones. */
 static oc_status write_announced(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
@@ -349,7 +360,8 @@ static oc_status write_viewed(oci_ipc_writer *writer, const oci_batch *batch, oc
     return status;
 }
 
-/* How many rows from `row` on go into one message: all of them, unless that would take too much of the budget. */
+/* How many rows from `row` on go into one message: all of them, unless that would take too much
+ * of the budget. */
 static oc_status fit_rows(const oci_ipc_writer *writer, const oci_batch *batch, int64_t row,
                           int64_t *n, oc_error *err)
 {
@@ -450,7 +462,8 @@ oc_status oci_ipc_writer_add(oci_ipc_writer *writer, const oci_batch *batch, oc_
     return keep_failure(writer, add_batch(writer, batch, &failure), &failure, err);
 }
 
-/* ---- finishing ---------------------------------------------------------------------------------- */
+/* ---- finishing
+ * ---------------------------------------------------------------------------------- */
 
 static oc_status write_footer(oci_ipc_writer *writer, oc_error *err)
 {
@@ -483,7 +496,8 @@ oc_status oci_ipc_writer_finish(oci_ipc_writer *writer, oc_error *err)
     return keep_failure(writer, finish(writer, &failure), &failure, err);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening
+ * ------------------------------------------------------------------------------------ */
 
 /* The field as the encoder of a file sees it. */
 static oc_status copy_physical(const oci_field *field, oci_field *out, oc_error *err)

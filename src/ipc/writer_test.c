@@ -1,4 +1,5 @@
-/* The writer: what it writes is read back the same, whatever form the batches have, and its failures stay. */
+/* The writer: what it writes is read back the same, whatever form the batches have, and its
+ * failures stay. */
 #include "ipc/writer.h"
 
 #include <setjmp.h>
@@ -90,7 +91,8 @@ static int32_t batch_of_row(const oci_batch *const *batches, int32_t n, int64_t 
     return -1;
 }
 
-/* Reads what was written, and compares it with the batches row by row; returns how many batches came. */
+/* Reads what was written, and compares it with the batches row by row; returns how many batches
+ * came. */
 static int32_t check_written(const byte_sink *sink, oci_batch *const *batches, int32_t n)
 {
     fixture f;
@@ -144,7 +146,8 @@ static int32_t round_trip(oci_schema *schema, oci_batch *const *batches, int32_t
     return check_written(sink, batches, n);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------- */
+/* ---- tests
+ * -------------------------------------------------------------------------------------- */
 
 static void any_layout_of_a_batch_is_written_right(void **state)
 {
@@ -242,7 +245,8 @@ static void a_batch_too_large_for_the_budget_is_written_in_parts(void **state)
     oci_batch_release(batch);
 }
 
-/* ---- dictionaries of a file ----------------------------------------------------------------------- */
+/* ---- dictionaries of a file
+ * ----------------------------------------------------------------------- */
 
 /* Batches whose dictionaries hold other values each time. */
 static void new_values_are_sent_as_deltas(void **state)
@@ -317,7 +321,8 @@ static void a_dictionary_beyond_the_budget_says_what_to_do(void **state)
     }
 }
 
-/* ---- failures ------------------------------------------------------------------------------------- */
+/* ---- failures
+ * ------------------------------------------------------------------------------------- */
 
 static oc_status write_with_faults(oci_fault_plan *plan, const char *path,
                                    oci_batch *const *batches, bool is_file, oci_codec_id codec)

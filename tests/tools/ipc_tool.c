@@ -10,8 +10,8 @@
  *         --schema          look at the schema only
  *     IN "-" is standard input; without OUT the input is only read, and every value looked at.
  *
- * Prints "rows=R batches=B largest=BYTES peak=BYTES read=BYTES rss=KIB". Exit code 1: an error, which is printed as
- * "STATUS: message"; 3: memory of the budget was not given back. */
+ * Prints "rows=R batches=B largest=BYTES peak=BYTES read=BYTES rss=KIB". Exit code 1: an error,
+ * which is printed as "STATUS: message"; 3: memory of the budget was not given back. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
