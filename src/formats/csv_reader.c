@@ -124,8 +124,8 @@ static oc_status fail_record(const csv_reader *r, const oci_csv_scan *scan, oci_
     }
     (void)oci_csv_scan_one(w->data, w->size, w->start, dialect, NULL, NULL, &n_fields, NULL);
     if (dialect->trailing_delimiter) {
-        n_fields--;
-        if (n_fields == r->shape.n_fields || n_fields <= 0) {
+        n_fields--; /* the empty one behind the last delimiter, unless that is missing */
+        if (n_fields == r->shape.n_fields || n_fields + 1 == r->shape.n_fields) {
             OC_FAIL(err, OC_EDATA,
                     "file \"%s\", line %" PRId64 ": record does not end with the delimiter '%c'",
                     w->file->name, w->line, dialect->delimiter);

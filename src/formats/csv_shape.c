@@ -95,33 +95,42 @@ static oc_status take_options(oci_csv_shape *shape, const oci_csv_options *optio
 
 /* ---- the first record ----------------------------------------------------------------------------------------- */
 
-/* Makes sure that there is a complete record ahead, behind any blank lines; *found is false in an empty file. */
+/* Makes sure that there is a complete record ahead, behind any blank lines; *found is false in an
+ * empty file. The blank lines stay (as long as they fit the window): in a file of one column they
+ * are rows. *at is where the record starts, until the window moves. `blank_too`: a blank line is a
+ * record, since only one column is declared. */
 static oc_status find_first_record(oci_csv_window *window, const oci_csv_dialect *dialect,
-                                   bool *found, oc_error *err)
+                                   bool blank_too, bool *found, int64_t *at, oc_error *err)
 {
-    /* Records end where they do by the quotes; before the delimiter is known, the most usual one decides which quotes open a field. */
-    oci_csv_dialect tried = *dialect;
-    tried.delimiter = dialect->delimiter != 0 ? dialect->delimiter : ',';
+    int64_t n_blank = 0; /* bytes of blank lines ahead */
     for (;;) {
         int64_t n_fields = 0;
-        int64_t next = oci_csv_scan_one(window->data, window->size, window->start, &tried, NULL,
-                                        NULL, &n_fields, NULL);
-        if (next >= 0 && n_fields > 0) {
+        *at = window->start + n_blank;
+        int64_t next =
+            oci_csv_scan_one(window->data, window->size, *at, dialect, NULL, NULL, &n_fields, NULL);
+        if (next >= 0 && (n_fields > 0 || blank_too)) {
             *found = true;
             return window->lf_added && next == window->size && oci_csv_window_has_only_cr(window)
                        ? oci_csv_window_fail_cr(window, err)
                        : OC_OK;
         }
         if (next >= 0) {
-            oci_csv_window_consume(window, next);
-        } else if (!window->at_end) {
-            OC_TRY(oci_csv_window_more(window, &tried, err));
-        } else if (window->start < window->size) {
-            return oci_csv_window_fail_open_quote(window, &tried, err);
-        } else {
+            n_blank = next - window->start;
+            continue;
+        }
+        if (window->at_end) {
             *found = false;
+            if (*at < window->size) {
+                oci_csv_window_consume(window, *at);
+                return oci_csv_window_fail_open_quote(window, dialect, err);
+            }
             return OC_OK;
         }
+        if (n_blank > window->room / 2) {
+            oci_csv_window_consume(window, *at);
+            n_blank = 0;
+        }
+        OC_TRY(oci_csv_window_more(window, dialect, err));
     }
 }
 
@@ -147,11 +156,11 @@ static void take_position(void *arg, int64_t from, int64_t to, bool quoted)
 }
 
 static oc_status take_first_record(const oci_csv_shape *shape, const oci_csv_window *window,
-                                   first_record *first, oc_error *err)
+                                   int64_t at, first_record *first, oc_error *err)
 {
     int64_t n_fields = 0;
-    (void)oci_csv_scan_one(window->data, window->size, window->start, &shape->dialect, NULL, NULL,
-                           &n_fields, NULL);
+    (void)oci_csv_scan_one(window->data, window->size, at, &shape->dialect, NULL, NULL, &n_fields,
+                           NULL);
     void *positions;
     OC_TRY(oci_mem_alloc(shape->mem, (n_fields + 1) * (int64_t)sizeof(uint32_t), &positions, err));
     *first = (first_record){.mem = shape->mem, .positions = positions, .capacity = n_fields + 1};
@@ -162,8 +171,8 @@ static oc_status take_first_record(const oci_csv_shape *shape, const oci_csv_win
                                  .quote = shape->dialect.quote,
                                  .null_text = shape->null_text,
                                  .null_length = shape->null_length};
-    (void)oci_csv_scan_one(window->data, window->size, window->start, &shape->dialect,
-                           take_position, first, NULL, NULL);
+    (void)oci_csv_scan_one(window->data, window->size, at, &shape->dialect, take_position, first,
+                           NULL, NULL);
     return OC_OK;
 }
 
@@ -175,26 +184,45 @@ static void free_first_record(first_record *first)
     first->positions = NULL;
 }
 
-/* Delimiter, trailing delimiter and number of fields. */
-static oc_status find_dialect(oci_csv_shape *shape, const oci_csv_window *window,
+/* Finds the first record and with it the delimiter. Records end where they do by the quotes, and
+ * which quotes open a field depends on the delimiter: so while it is not known the most usual one
+ * stands in for it, and afterwards the record is looked for again. */
+static oc_status find_delimiter(oci_csv_shape *shape, oci_csv_window *window,
+                                const oci_csv_options *options, bool *found, int64_t *at,
+                                oc_error *err)
+{
+    oci_csv_dialect *dialect = &shape->dialect;
+    bool blank_too = options->declared != NULL && options->declared->n_fields == 1 &&
+                     options->header == 0 && !options->trailing_delimiter;
+    bool guess = dialect->delimiter == 0;
+    if (guess) {
+        dialect->delimiter = ',';
+    }
+    OC_TRY(find_first_record(window, dialect, blank_too, found, at, err));
+    if (*found && guess) {
+        dialect->delimiter = oci_csv_guess_delimiter(window->data, window->size, *at, dialect);
+        OC_TRY(find_first_record(window, dialect, blank_too, found, at, err));
+    }
+    return OC_OK;
+}
+
+/* Trailing delimiter and number of fields, from the first record at `at`. */
+static oc_status find_dialect(oci_csv_shape *shape, const oci_csv_window *window, int64_t at,
                               const oci_csv_options *options, oc_error *err)
 {
     oci_csv_dialect *dialect = &shape->dialect;
     const uint8_t *data = window->data;
-    bool guessed = dialect->delimiter == 0;
-    if (guessed) {
-        dialect->delimiter = oci_csv_guess_delimiter(data, window->size, window->start, dialect);
-    }
+    bool guessed = options->delimiter == 0;
     int64_t n_fields = 0;
-    (void)oci_csv_scan_one(data, window->size, window->start, dialect, NULL, NULL, &n_fields, NULL);
+    (void)oci_csv_scan_one(data, window->size, at, dialect, NULL, NULL, &n_fields, NULL);
+    n_fields = oci_max64(n_fields, 1); /* a blank line that is a row */
     /* As .tbl files are written. With other delimiters a last column without values is more likely, unless the
      * declared columns say otherwise. */
     bool one_less_declared = options->declared != NULL &&
                              n_fields == (int64_t)options->declared->n_fields + 1;
     if (!dialect->trailing_delimiter &&
         ((guessed && dialect->delimiter == '|') || one_less_declared)) {
-        dialect->trailing_delimiter =
-            oci_csv_ends_with_delimiter(data, window->size, window->start, dialect);
+        dialect->trailing_delimiter = oci_csv_ends_with_delimiter(data, window->size, at, dialect);
     }
     if (dialect->trailing_delimiter) {
         n_fields--;
@@ -564,9 +592,7 @@ static oc_status shape_of_nothing(oci_csv_shape *shape, const oci_csv_window *wi
         list.sources[i] = i;
     }
     shape->n_fields = declared->n_fields;
-    if (shape->dialect.delimiter == 0) {
-        shape->dialect.delimiter = ',';
-    }
+    shape->dialect.skip_blank = declared->n_fields != 1;
     OC_GOTO(make_schema(shape, &list, options, err));
 done:
     free_list(&list);
@@ -584,25 +610,26 @@ static oc_status fill_sample(const oci_csv_shape *shape, oci_csv_window *window,
     return OC_OK;
 }
 
-static oc_status shape_of_records(oci_csv_shape *shape, oci_csv_window *window,
+/* `at` is where the first record starts. */
+static oc_status shape_of_records(oci_csv_shape *shape, oci_csv_window *window, int64_t at,
                                   const oci_csv_options *options, oc_error *err)
 {
-    OC_TRY(find_dialect(shape, window, options, err));
+    OC_TRY(find_dialect(shape, window, at, options, err));
     OC_TRY(
         oci_mem_reserve(shape->mem, &shape->names, (int64_t)shape->n_fields * FIELD_CHARGE, err));
     first_record first = {0};
     column_list list = {0};
     oc_status status = OC_OK;
     bool header = false;
-    OC_GOTO(take_first_record(shape, window, &first, err));
+    OC_GOTO(take_first_record(shape, window, at, &first, err));
     OC_GOTO(find_header(shape, &first, options, &header, err));
     OC_GOTO(list_file_columns(shape, &first, header, &list, err));
     if (options->declared != NULL) {
         OC_GOTO(apply_declared(&list, options->declared, header, window->file->name, err));
     }
     if (header) {
-        int64_t next = oci_csv_scan_one(window->data, window->size, window->start, &shape->dialect,
-                                        NULL, NULL, NULL, NULL);
+        int64_t next = oci_csv_scan_one(window->data, window->size, at, &shape->dialect, NULL, NULL,
+                                        NULL, NULL);
         oci_csv_window_consume(window, next);
         OC_GOTO(fill_sample(shape, window, err));
     }
@@ -620,8 +647,9 @@ oc_status oci_csv_shape_find(oci_csv_shape *shape, oci_csv_window *window,
     *shape = (oci_csv_shape){.mem = mem};
     OC_TRY(take_options(shape, options, err));
     bool found = false;
-    OC_TRY(find_first_record(window, &shape->dialect, &found, err));
-    return found ? shape_of_records(shape, window, options, err)
+    int64_t at = 0;
+    OC_TRY(find_delimiter(shape, window, options, &found, &at, err));
+    return found ? shape_of_records(shape, window, at, options, err)
                  : shape_of_nothing(shape, window, options, err);
 }
 

@@ -230,7 +230,7 @@ static oc_status fail_too_long(const oci_csv_window *window, oc_error *err)
 {
     OC_FAIL(err, OC_EUNSUPPORTED,
             "file \"%s\", line %" PRId64 ": a record is longer than 2 GiB, which is not supported; "
-                                         "look for a quote that is not closed",
+            "look for a quote that is not closed",
             window->file->name, window->line);
 }
 
