@@ -136,12 +136,12 @@ static void remove_slot(oci_gather_list *slots, uint64_t hash, uint32_t position
     table[slot] = 0;
 }
 
-/* Doubles a table that would be more than half full with one entry more; it is empty then. */
+/* Doubles a table that would be more than a quarter full with one entry more; it is empty then. */
 static oc_status grow_slots(oci_gather_list *slots, oci_mem *mem, int64_t n, bool *emptied,
                             oc_error *err)
 {
     *emptied = false;
-    if (2 * (n + 1) <= slots->capacity) {
+    if (4 * (n + 1) <= slots->capacity) {
         return OC_OK;
     }
     OC_TRY(reserve_list(slots, mem, slots->capacity + 1, sizeof(uint32_t), err));
@@ -307,6 +307,14 @@ static void stage_indices(const oci_gather_input *inputs, const oci_row_ref *row
     }
 }
 
+static void prefetch_indices(const oci_gather_input *inputs, const oci_row_ref *rows, int64_t n,
+                             int64_t width)
+{
+    for (int64_t k = 0; k < n; k++) {
+        __builtin_prefetch(inputs[rows[k].source].values + (int64_t)rows[k].row * width);
+    }
+}
+
 /* Where the offsets of a dictionary value lie, NULL when it has none or is out of range. */
 static const uint8_t *value_offsets(const oci_column *values, uint64_t code, bool *wide)
 {
@@ -383,6 +391,8 @@ oc_status oci_gather_scan_dictionary(oci_gather_job *job, oci_gather_column *col
     uint64_t indices[STAGED_ROWS];
     for (int64_t i = 0; i < n; i += STAGED_ROWS) {
         int64_t count = oci_min64(STAGED_ROWS, n - i);
+        int64_t next = oci_min64(STAGED_ROWS, n - i - count);
+        prefetch_indices(job->inputs, rows + i + count, next, column->field->byte_width);
         stage_indices(job->inputs, rows + i, count, column->field->index_type, indices);
         OC_TRY(scan_codes(job, column, rows + i, count, indices, err));
     }

@@ -93,9 +93,9 @@ typedef struct oci_gather_list {
 } oci_gather_list;
 
 /* Codes and values are kept in order of arrival, each with a hash table of their positions + 1 (0 =
- * free; power of two, at most half full; linear probing). Entries are only ever taken back last
- * first, and a table is rebuilt in order of arrival, so that a removed entry cannot be on the probe
- * path of one that stays. */
+ * free; power of two, at most a quarter full, so that the first probe mostly decides; linear
+ * probing). Entries are only ever taken back last first, and a table is rebuilt in order of
+ * arrival, so that a removed entry cannot be on the probe path of one that stays. */
 struct oci_gather_dictionary {
     oci_gather_column column; /* the values; its rows are `values` */
     int64_t values_max;       /* what the index type can tell apart */

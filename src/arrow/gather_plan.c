@@ -61,7 +61,7 @@ oc_status oci_gather_job_init(oci_gather_job *job, oci_schema *schema,
                               int64_t start, oci_mem *mem, oc_error *err)
 {
     /* Not the whole struct: the arrays at its end are filled when they are used. */
-    *job = (oci_gather_job){.schema = NULL};
+    memset(job, 0, offsetof(oci_gather_job, inline_inputs));
     job->schema = schema;
     job->sources = sources;
     job->mem = mem;
