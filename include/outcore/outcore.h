@@ -22,15 +22,19 @@
  *     }
  *
  * Rules that hold for every call:
- * - Streams and arrays follow the Arrow C Data and C Stream Interface. A stream passed *in* is moved: its `release` is NULL
- *   afterwards, also when the call fails. A stream handed *out* is released by the caller, as is every array it gives;
- *   arrays may outlive the stream, and both may outlive the context.
- * - Work is lazy: nothing is read before the first get_next() of the stream handed out. Errors that appear then come through
- *   the stream: get_next() returns an errno value and get_last_error() the message. errno values: EINVAL, EIO, ENOMEM (memory
- *   limit or system), ENOSPC (disk full or quota), ENOTSUP, ECANCELED.
+ * - Streams and arrays follow the Arrow C Data and C Stream Interface. A stream passed *in* is
+ * moved: its `release` is NULL afterwards, also when the call fails. A stream handed *out* is
+ * released by the caller, as is every array it gives; arrays may outlive the stream, and both may
+ * outlive the context.
+ * - Work is lazy: nothing is read before the first get_next() of the stream handed out. Errors that
+ * appear then come through the stream: get_next() returns an errno value and get_last_error() the
+ * message. errno values: EINVAL, EIO, ENOMEM (memory limit or system), ENOSPC (disk full or quota),
+ * ENOTSUP, ECANCELED.
  * - A context may be used by several threads at once; one stream by one thread at a time.
- * - The library never prints, never exits, never touches signals, and leaves no file behind, whatever happens to the process.
- * - Structs that callers fill begin with `struct_size`; use the *_INIT macros, so that later versions can add members.
+ * - The library never prints, never exits, never touches signals, and leaves no file behind,
+ * whatever happens to the process.
+ * - Structs that callers fill begin with `struct_size`; use the *_INIT macros, so that later
+ * versions can add members.
  *
  * Every call is there since 0.1. */
 #ifndef OUTCORE_OUTCORE_H
@@ -54,12 +58,13 @@ extern "C" {
 /* "0.1.0" */
 OC_API const char *oc_version(void);
 
-/* ---- 1. contexts --------------------------------------------------------------------------------------------- */
+/* ---- 1. contexts
+ * --------------------------------------------------------------------------------------------- */
 
 typedef enum oc_codec {
     OC_CODEC_AUTO = 0, /* Outcore chooses; today this is LZ4 */
     OC_CODEC_NONE,
-    OC_CODEC_LZ4,  /* LZ4 frame */
+    OC_CODEC_LZ4, /* LZ4 frame */
     OC_CODEC_ZSTD
 } oc_codec;
 
@@ -71,49 +76,58 @@ typedef struct oc_progress {
     int64_t input_rows;
     int64_t output_rows;
     int64_t spilled_bytes;
-    int32_t merge_pass;  /* 0 before merging; the current pass from 1 */
+    int32_t merge_pass;   /* 0 before merging; the current pass from 1 */
     int32_t merge_passes; /* planned */
-    double seconds;      /* since the context was made */
+    double seconds;       /* since the context was made */
 } oc_progress;
 
-/* Called on a thread that is working, at most ten times a second. Must return soon; must not call into the context except
- * oc_context_cancel(). */
+/* Called on a thread that is working, at most ten times a second. Must return soon; must not call
+ * into the context except oc_context_cancel(). */
 typedef void (*oc_progress_callback)(const oc_progress *progress, void *arg);
 
 typedef struct oc_options {
     size_t struct_size;
-    /* Memory that everything of this context may hold together, in bytes. 0 = default: the smaller of 80% of physical memory and
-     * the cgroup limit. What it covers: batches, sort keys, hash tables, read-ahead, compression buffers, output not yet released by
-     * the consumer. What it does not: code, stacks and codec contexts (<= 16 MiB together), and arrays of the input while
+    /* Memory that everything of this context may hold together, in bytes. 0 = default: the smaller
+     * of 80% of physical memory and the cgroup limit. What it covers: batches, sort keys, hash
+     * tables, read-ahead, compression buffers, output not yet released by the consumer. What it
+     * does not: code, stacks and codec contexts (<= 16 MiB together), and arrays of the input while
      * their producer owns them. The floor is 1 MiB for narrow rows; see docs/memory.md. */
     int64_t memory_limit;
     /* Bytes of spill files that may exist at one moment. 0 = no quota. */
     int64_t disk_limit;
-    /* Folders for spill files, used in turn; NULL / 0 = $OUTCORE_TEMP_DIR, else $TMPDIR, else /tmp. */
+    /* Folders for spill files, used in turn; NULL / 0 = $OUTCORE_TEMP_DIR, else $TMPDIR, else /tmp.
+     */
     const char *const *temp_dirs;
     size_t n_temp_dirs;
-    /* Worker threads; 0 = number of cores. 1 = the calling thread, plus one helper that overlaps disk and CPU. Results do not depend on it. */
+    /* Worker threads; 0 = number of cores. 1 = the calling thread, plus one helper that overlaps
+     * disk and CPU. Results do not depend on it. */
     int32_t threads;
-    /* Rows of an output batch at most; 0 = 8192. Batches are also cut by bytes. Results do not depend on it. */
+    /* Rows of an output batch at most; 0 = 8192. Batches are also cut by bytes. Results do not
+     * depend on it. */
     int64_t batch_rows;
     oc_codec spill_codec;
-    int32_t spill_level; /* zstd level -10..9; 0 = default */
+    int32_t spill_level;           /* zstd level -10..9; 0 = default */
     oc_progress_callback progress; /* may be NULL */
     void *progress_arg;
 } oc_options;
 
-#define OC_OPTIONS_INIT {.struct_size = sizeof(oc_options)}
+#define OC_OPTIONS_INIT                   \
+    {                                     \
+        .struct_size = sizeof(oc_options) \
+    }
 
 typedef struct oc_context oc_context;
 
-/* options NULL = all defaults. OC_EINVAL: an option is out of range, or a folder is missing or not writable (the message says
- * which). OC_EBUDGET: memory_limit is below the floor. */
-OC_API OC_NODISCARD oc_status oc_context_create(const oc_options *options, oc_context **out, oc_error *error);
+/* options NULL = all defaults. OC_EINVAL: an option is out of range, or a folder is missing or not
+ * writable (the message says which). OC_EBUDGET: memory_limit is below the floor. */
+OC_API OC_NODISCARD oc_status oc_context_create(const oc_options *options, oc_context **out,
+                                                oc_error *error);
 
 /* Streams and arrays that are still out keep what they need and stay valid. NULL is fine. */
 OC_API void oc_context_destroy(oc_context *context);
 
-/* ---- 2. sorting ---------------------------------------------------------------------------------------------- */
+/* ---- 2. sorting
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef enum oc_nulls {
     OC_NULLS_DEFAULT = 0, /* as in PostgreSQL: last when ascending, first when descending */
@@ -121,7 +135,8 @@ typedef enum oc_nulls {
     OC_NULLS_LAST
 } oc_nulls;
 
-/* One sort key. Order of values: docs/ordering.md (numbers by value, -0.0 = 0.0, NaN largest; strings by bytes). */
+/* One sort key. Order of values: docs/ordering.md (numbers by value, -0.0 = 0.0, NaN largest;
+ * strings by bytes). */
 typedef struct oc_sort_key {
     const char *column;   /* name; NULL = use column_index */
     int32_t column_index; /* from 0; used only when column is NULL */
@@ -135,32 +150,42 @@ typedef struct oc_sort_options {
     int64_t limit; /* the first `limit` rows of the sorted result; needs has_limit */
 } oc_sort_options;
 
-#define OC_SORT_OPTIONS_INIT {.struct_size = sizeof(oc_sort_options)}
+#define OC_SORT_OPTIONS_INIT                   \
+    {                                          \
+        .struct_size = sizeof(oc_sort_options) \
+    }
 
-/* Sorts `input` by `keys`. Stable: rows with equal keys come out in input order. Payload bits are never changed. The result is the same for
- * every memory limit, codec, batch size and thread count; only where batches end may differ. No keys: input order.
+/* Sorts `input` by `keys`. Stable: rows with equal keys come out in input order. Payload bits are
+ * never changed. The result is the same for every memory limit, codec, batch size and thread count;
+ * only where batches end may differ. No keys: input order.
  *
- * Types: see docs/types.md; an unsupported one is OC_EUNSUPPORTED and is named. A row that does not fit the memory limit is
- * the one case that fails for lack of memory: the message names the smallest limit that works.
+ * Types: see docs/types.md; an unsupported one is OC_EUNSUPPORTED and is named. A row that does not
+ * fit the memory limit is the one case that fails for lack of memory: the message names the
+ * smallest limit that works.
  *
  * OC_EINVAL: unknown or ambiguous column, bad key. OC_ESTREAM: the input's get_schema failed. */
-OC_API OC_NODISCARD oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input, const oc_sort_key *keys,
-                                      size_t n_keys, const oc_sort_options *options, struct ArrowArrayStream *output,
-                                      oc_error *error);
+OC_API OC_NODISCARD oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input,
+                                      const oc_sort_key *keys, size_t n_keys,
+                                      const oc_sort_options *options,
+                                      struct ArrowArrayStream *output, oc_error *error);
 
 /* Some columns of a stream, in the order given, without copying. */
 OC_API OC_NODISCARD oc_status oc_select(oc_context *context, struct ArrowArrayStream *input,
                                         const char *const *columns, size_t n_columns,
                                         struct ArrowArrayStream *output, oc_error *error);
 
-/* ---- 3. files ------------------------------------------------------------------------------------------------ */
+/* ---- 3. files
+ * ------------------------------------------------------------------------------------------------
+ */
 
 typedef enum oc_format {
-    OC_FORMAT_AUTO = 0, /* by file name; a pipe: by its first bytes when reading, CSV when writing */
+    OC_FORMAT_AUTO =
+        0, /* by file name; a pipe: by its first bytes when reading, CSV when writing */
     OC_FORMAT_CSV,
     OC_FORMAT_TSV,
-    OC_FORMAT_TBL,    /* '|' with a trailing delimiter, no header, as TPC-H tools write; reading only */
-    OC_FORMAT_JSON,   /* one array of objects; writing only */
+    OC_FORMAT_TBL,  /* '|' with a trailing delimiter, no header, as TPC-H tools write; reading only
+                     */
+    OC_FORMAT_JSON, /* one array of objects; writing only */
     OC_FORMAT_NDJSON, /* one object a line; writing only */
     OC_FORMAT_ARROW,  /* IPC file format */
     OC_FORMAT_ARROWS, /* IPC stream format */
@@ -176,85 +201,101 @@ typedef struct oc_read_options {
     oc_format format;
     char delimiter;      /* CSV: 0 = guess among , tab ; | */
     int32_t header;      /* CSV: -1 = guess (with 0 meaning unset -> guess), 1 = yes, 2 = no */
-    const char *columns; /* CSV: declared columns, "a int64, b decimal(15,2), c utf8"; NULL = names from the header, types inferred */
-    const char *null_text; /* CSV: a field of this text, unquoted, is null; NULL = the empty field */
+    const char *columns; /* CSV: declared columns, "a int64, b decimal(15,2), c utf8"; NULL = names
+                            from the header, types inferred */
+    const char
+        *null_text; /* CSV: a field of this text, unquoted, is null; NULL = the empty field */
     const char *const *select; /* read only these columns, in this order; NULL = all */
     size_t n_select;
 } oc_read_options;
 
-#define OC_READ_OPTIONS_INIT {.struct_size = sizeof(oc_read_options)}
+#define OC_READ_OPTIONS_INIT                   \
+    {                                          \
+        .struct_size = sizeof(oc_read_options) \
+    }
 
-/* One stream over some files, one after the other; they must have the same column names and types. "-" is standard input. Large record
- * batches are read in slices, so a file may hold batches far over the memory limit. Errors name file and position. */
-OC_API OC_NODISCARD oc_status oc_read_files(oc_context *context, const char *const *paths, size_t n_paths,
-                                            const oc_read_options *options, struct ArrowArrayStream *output,
-                                            oc_error *error);
+/* One stream over some files, one after the other; they must have the same column names and types.
+ * "-" is standard input. Large record batches are read in slices, so a file may hold batches far
+ * over the memory limit. Errors name file and position. */
+OC_API OC_NODISCARD oc_status oc_read_files(oc_context *context, const char *const *paths,
+                                            size_t n_paths, const oc_read_options *options,
+                                            struct ArrowArrayStream *output, oc_error *error);
 
 typedef struct oc_write_options {
     size_t struct_size;
     oc_format format;
-    oc_codec codec;      /* Arrow formats: body compression; AUTO = none */
-    char delimiter;      /* CSV: 0 = , (or tab for TSV) */
-    int32_t header;      /* CSV: 0 or 1 = yes, 2 = no */
+    oc_codec codec;        /* Arrow formats: body compression; AUTO = none */
+    char delimiter;        /* CSV: 0 = , (or tab for TSV) */
+    int32_t header;        /* CSV: 0 or 1 = yes, 2 = no */
     const char *null_text; /* CSV and table; NULL = empty (table: NULL) */
-    int32_t table_width; /* TABLE: characters a line; 0 = 80 */
-    int64_t max_rows;    /* TABLE: rows shown, the rest is counted; 0 = 40, -1 = all */
+    int32_t table_width;   /* TABLE: characters a line; 0 = 80 */
+    int64_t max_rows;      /* TABLE: rows shown, the rest is counted; 0 = 40, -1 = all */
 } oc_write_options;
 
-#define OC_WRITE_OPTIONS_INIT {.struct_size = sizeof(oc_write_options)}
+#define OC_WRITE_OPTIONS_INIT                   \
+    {                                           \
+        .struct_size = sizeof(oc_write_options) \
+    }
 
-/* Runs `input` to its end and writes it. A path appears under its name only when the result is complete (written to a temporary name
- * beside it, then renamed); a failed or cancelled write leaves no file. "-" is standard output; devices and pipes are
- * written directly. *rows (may be NULL) is the number of rows written. */
-OC_API OC_NODISCARD oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, const char *path,
-                                            const oc_write_options *options, int64_t *rows, oc_error *error);
+/* Runs `input` to its end and writes it. A path appears under its name only when the result is
+ * complete (written to a temporary name beside it, then renamed); a failed or cancelled write
+ * leaves no file. "-" is standard output; devices and pipes are written directly. *rows (may be
+ * NULL) is the number of rows written. */
+OC_API OC_NODISCARD oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input,
+                                            const char *path, const oc_write_options *options,
+                                            int64_t *rows, oc_error *error);
 
-/* Describes a file for people: format, schema, batches, sizes, compression. `print` gets pieces of text. */
-OC_API OC_NODISCARD oc_status oc_inspect(oc_context *context, const char *path, const oc_read_options *options,
-                                         void (*print)(const char *text, size_t size, void *arg), void *arg,
-                                         oc_error *error);
+/* Describes a file for people: format, schema, batches, sizes, compression. `print` gets pieces of
+ * text. */
+OC_API OC_NODISCARD oc_status oc_inspect(oc_context *context, const char *path,
+                                         const oc_read_options *options,
+                                         void (*print)(const char *text, size_t size, void *arg),
+                                         void *arg, oc_error *error);
 
-/* ---- 4. watching --------------------------------------------------------------------------------------------- */
+/* ---- 4. watching
+ * --------------------------------------------------------------------------------------------- */
 
-/* Asks all work of the context to stop; it ends with OC_ECANCELED within about 50 ms. Async-signal-safe. Sticky until
- * oc_context_reset_cancel(). */
+/* Asks all work of the context to stop; it ends with OC_ECANCELED within about 50 ms.
+ * Async-signal-safe. Sticky until oc_context_reset_cancel(). */
 OC_API void oc_context_cancel(oc_context *context);
 OC_API void oc_context_reset_cancel(oc_context *context);
 
 /* Totals over all work of the context so far. */
 typedef struct oc_metrics {
     int64_t memory_limit;
-    int64_t memory_used;       /* now */
-    int64_t memory_peak;       /* highest */
-    int64_t rows_in;           /* into operators */
+    int64_t memory_used; /* now */
+    int64_t memory_peak; /* highest */
+    int64_t rows_in;     /* into operators */
     int64_t rows_out;
-    int64_t spill_count;       /* runs written, those of merge passes included */
-    int64_t runs;              /* sorted runs at the start of merging, the one kept in memory included */
-    int64_t spilled_bytes;     /* written to spill files */
-    int64_t spilled_rows;      /* rows written to spill files (a row counts once per pass) */
+    int64_t spill_count; /* runs written, those of merge passes included */
+    int64_t runs;        /* sorted runs at the start of merging, the one kept in memory included */
+    int64_t spilled_bytes; /* written to spill files */
+    int64_t spilled_rows;  /* rows written to spill files (a row counts once per pass) */
     int64_t read_back_bytes;
-    int64_t merge_passes;      /* times the data went through a merge; 0 = all in memory */
-    int64_t disk_now;          /* bytes of spill files that exist now ... */
-    int64_t disk_peak;         /* ... and at most at one moment */
+    int64_t merge_passes; /* times the data went through a merge; 0 = all in memory */
+    int64_t disk_now;     /* bytes of spill files that exist now ... */
+    int64_t disk_peak;    /* ... and at most at one moment */
     int32_t threads;
-    const char *codec;         /* "none", "lz4_frame", "zstd" */
+    const char *codec; /* "none", "lz4_frame", "zstd" */
 } oc_metrics;
 
 OC_API void oc_context_metrics(oc_context *context, oc_metrics *out);
 
-/* ---- 5. small helpers ---------------------------------------------------------------------------------------- */
+/* ---- 5. small helpers
+ * ---------------------------------------------------------------------------------------- */
 
 /* "64m", "1.5g", "2GiB", "4096": k, m, g, t are powers of 1024; case does not matter. */
 OC_API OC_NODISCARD oc_status oc_parse_size(const char *text, int64_t *bytes, oc_error *error);
 
-/* "l_shipmode, l_comment desc nulls last, \"odd name\" asc": fills a malloc'ed array (free it with oc_free_sort_keys). A column may be given
- * by position, from 1, as in SQL. */
-OC_API OC_NODISCARD oc_status oc_parse_sort_keys(const char *text, oc_sort_key **keys, size_t *n_keys,
-                                                 oc_error *error);
+/* "l_shipmode, l_comment desc nulls last, \"odd name\" asc": fills a malloc'ed array (free it with
+ * oc_free_sort_keys). A column may be given by position, from 1, as in SQL. */
+OC_API OC_NODISCARD oc_status oc_parse_sort_keys(const char *text, oc_sort_key **keys,
+                                                 size_t *n_keys, oc_error *error);
 OC_API void oc_free_sort_keys(oc_sort_key *keys, size_t n_keys);
 
 /* "a, \"b c\", d": column names; free with oc_free_names. */
-OC_API OC_NODISCARD oc_status oc_parse_names(const char *text, char ***names, size_t *n_names, oc_error *error);
+OC_API OC_NODISCARD oc_status oc_parse_names(const char *text, char ***names, size_t *n_names,
+                                             oc_error *error);
 OC_API void oc_free_names(char **names, size_t n_names);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define OC_NODISCARD __attribute__((warn_unused_result))
-#define OC_API __attribute__((visibility("default")))
+#define OC_API       __attribute__((visibility("default")))
 #else
 #define OC_NODISCARD
 #define OC_API
@@ -24,7 +24,8 @@ typedef enum oc_status {
     OC_OK = 0,
     OC_EINVAL,       /* the caller's argument is wrong (unknown column, bad size, ...) */
     OC_EDATA,        /* the input is damaged, truncated or malformed */
-    OC_EUNSUPPORTED, /* valid, but of a type or feature that is not supported; named in the message */
+    OC_EUNSUPPORTED, /* valid, but of a type or feature that is not supported; named in the message
+                      */
     OC_EBUDGET,      /* the memory limit is too small; `needed_bytes` is a limit that works */
     OC_ENOMEM,       /* the system refused memory although the limit allowed it */
     OC_ENOSPC,       /* disk full, or the spill quota is used up */

@@ -1,4 +1,6 @@
-/* Contexts: options checked, seams chosen, references counted. See context.h and the public header. */
+/* Contexts: options checked, seams chosen, references counted. See context.h and the public header.
+ *
+ * The context itself comes from malloc: one per caller, of fixed size. */
 #include "api/context.h"
 
 #include <stdlib.h>
@@ -8,20 +10,23 @@
 #include "base/text.h"
 #include "codec/codec.h"
 
-/* Below this not even narrow rows can be sorted: blocks of 16 KiB, a merge of two of them, output, reader. */
-#define MEMORY_LIMIT_MIN ((int64_t)1 << 20)
+/* Below this not even narrow rows can be sorted: blocks of 16 KiB, a merge of two of them, output,
+ * reader. */
+#define MEMORY_LIMIT_MIN   ((int64_t)1 << 20)
 #define BATCH_ROWS_DEFAULT 8192
-#define THREADS_MAX 1024
+#define THREADS_MAX        1024
 
 const char *oc_version(void)
 {
     return "0.1.0";
 }
 
-oc_status oci_copy_options(void *to, const void *from, size_t size, size_t known, const char *what, oc_error *err)
+oc_status oci_copy_options(void *to, const void *from, size_t size, size_t known, const char *what,
+                           oc_error *err)
 {
     if (size < sizeof(size_t)) {
-        OC_FAIL(err, OC_EINVAL, "%s are not initialised: struct_size is %zu; use the *_INIT macro", what, size);
+        OC_FAIL(err, OC_EINVAL, "%s are not initialised: struct_size is %zu; use the *_INIT macro",
+                what, size);
     }
     memcpy(to, from, size < known ? size : known);
     return OC_OK;
@@ -40,7 +45,8 @@ static oc_status check_options(const oc_options *options, oc_error *err)
 {
     if (options->memory_limit < MEMORY_LIMIT_MIN) {
         char text[OCI_BYTES_TEXT];
-        oc_status status = OC_SET(err, OC_EBUDGET, "memory limit of %s is too small: the smallest is 1 MiB",
+        oc_status status = OC_SET(err, OC_EBUDGET,
+                                  "memory limit of %s is too small: the smallest is 1 MiB",
                                   oci_format_bytes(options->memory_limit, text));
         if (err != NULL) {
             err->needed_bytes = MEMORY_LIMIT_MIN;
@@ -51,10 +57,12 @@ static oc_status check_options(const oc_options *options, oc_error *err)
         OC_FAIL(err, OC_EINVAL, "disk limit must not be negative");
     }
     if (options->threads < 1 || options->threads > THREADS_MAX) {
-        OC_FAIL(err, OC_EINVAL, "number of threads must be between 1 and %d, not %d", THREADS_MAX, options->threads);
+        OC_FAIL(err, OC_EINVAL, "number of threads must be between 1 and %d, not %d", THREADS_MAX,
+                options->threads);
     }
     if (options->batch_rows < 1) {
-        OC_FAIL(err, OC_EINVAL, "batch size must be at least 1 row, not %" PRId64, options->batch_rows);
+        OC_FAIL(err, OC_EINVAL, "batch size must be at least 1 row, not %" PRId64,
+                options->batch_rows);
     }
     if ((int)options->spill_codec < 0 || options->spill_codec > OC_CODEC_ZSTD) {
         OC_FAIL(err, OC_EINVAL, "unknown spill codec %d", (int)options->spill_codec);
@@ -85,15 +93,18 @@ static const char *default_folder(void)
     return common != NULL && common[0] != '\0' ? common : "/tmp";
 }
 
-/* Opens a scratch file in every folder and closes it: better to hear of a bad folder now than after an hour of reading. */
+/* Opens a scratch file in every folder and closes it: better to hear of a bad folder now than after
+ * an hour of reading. */
 static oc_status check_folders(const oc_context *context, oc_error *err)
 {
     const oci_spill_manager *spill = context->spill;
     for (int32_t i = 0; i < spill->n_folders; i++) {
         oci_file *file;
-        oc_status status = oci_open(context->env.io, spill->folders[i], OCI_OPEN_SCRATCH, &file, err);
+        oc_status status =
+            oci_open(context->env.io, spill->folders[i], OCI_OPEN_SCRATCH, &file, err);
         if (status != OC_OK) {
-            oci_error_prefix(err, "folder for spill files cannot be used; choose another with --temp-dir");
+            oci_error_prefix(
+                err, "folder for spill files cannot be used; choose another with --temp-dir");
             return status;
         }
         OC_TRY(oci_close(file, err));
@@ -119,7 +130,8 @@ static void report_progress(oci_progress *progress, void *arg)
     context->callback(&shown, context->callback_arg);
 }
 
-static oc_status set_up(oc_context *context, const oc_options *options, const oci_seams *seams, oc_error *err)
+static oc_status set_up(oc_context *context, const oc_options *options, const oci_seams *seams,
+                        oc_error *err)
 {
     oci_env *env = &context->env;
     env->io = seams->io != NULL ? seams->io : oci_posix_io();
@@ -144,16 +156,19 @@ static oc_status set_up(oc_context *context, const oc_options *options, const oc
     const char *fallback = default_folder();
     bool has_folders = options->temp_dirs != NULL && options->n_temp_dirs > 0;
     OC_TRY(oci_spill_manager_create(env->io, has_folders ? options->temp_dirs : &fallback,
-                                    has_folders ? (int32_t)options->n_temp_dirs : 1, options->disk_limit,
-                                    codec_of(options->spill_codec), options->spill_level, &context->spill, err));
+                                    has_folders ? (int32_t)options->n_temp_dirs : 1,
+                                    options->disk_limit, codec_of(options->spill_codec),
+                                    options->spill_level, &context->spill, err));
     return check_folders(context, err);
 }
 
-oc_status oci_context_create(const oc_options *options, const oci_seams *seams, oc_context **out, oc_error *err)
+oc_status oci_context_create(const oc_options *options, const oci_seams *seams, oc_context **out,
+                             oc_error *err)
 {
     oc_options given = OC_OPTIONS_INIT;
     if (options != NULL) {
-        OC_TRY(oci_copy_options(&given, options, options->struct_size, sizeof given, "context options", err));
+        OC_TRY(oci_copy_options(&given, options, options->struct_size, sizeof given,
+                                "context options", err));
     }
     fill_defaults(&given);
     OC_TRY(check_options(&given, err));
@@ -222,7 +237,9 @@ oc_status oci_context_export(oc_context *context, oci_stream *stream, oci_schema
     return status;
 }
 
-/* -- watching ------------------------------------------------------------------------------------------------ */
+/* -- watching
+ * ------------------------------------------------------------------------------------------------
+ */
 
 void oc_context_cancel(oc_context *context)
 {

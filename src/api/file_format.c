@@ -1,4 +1,4 @@
-/* See file_format.h. */
+/* See file_format.h. The wrapper of a pipe comes from malloc: one per open file. */
 #include "api/file_format.h"
 
 #include <stdlib.h>
@@ -12,13 +12,15 @@ oc_format oci_format_of_name(const char *path)
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash == NULL ? path : slash, '.');
     oc_format format = OC_FORMAT_AUTO;
-    if (dot != NULL && oc_format_parse(dot + 1, &format) && format != OC_FORMAT_TABLE && format != OC_FORMAT_NULL) {
+    if (dot != NULL && oc_format_parse(dot + 1, &format) && format != OC_FORMAT_TABLE &&
+        format != OC_FORMAT_NULL) {
         return format;
     }
     return OC_FORMAT_AUTO;
 }
 
-/* -- a file that gives its first bytes again ------------------------------------------------------------------- */
+/* -- a file that gives its first bytes again
+ * ------------------------------------------------------------------- */
 
 typedef struct peeked_file {
     oci_file base; /* must be first */
@@ -28,7 +30,8 @@ typedef struct peeked_file {
     int64_t given; /* of head */
 } peeked_file;
 
-static oc_status peeked_pread(oci_file *f, void *buf, int64_t size, int64_t offset, int64_t *n_read, oc_error *err)
+static oc_status peeked_pread(oci_file *f, void *buf, int64_t size, int64_t offset, int64_t *n_read,
+                              oc_error *err)
 {
     (void)buf;
     (void)size;
@@ -37,7 +40,8 @@ static oc_status peeked_pread(oci_file *f, void *buf, int64_t size, int64_t offs
     OC_FAIL(err, OC_EIO, "could not read \"%s\" at a position: it is a pipe", f->name);
 }
 
-static oc_status peeked_pwrite(oci_file *f, const void *buf, int64_t size, int64_t offset, oc_error *err)
+static oc_status peeked_pwrite(oci_file *f, const void *buf, int64_t size, int64_t offset,
+                               oc_error *err)
 {
     (void)buf;
     (void)size;

@@ -36,7 +36,8 @@ static void show_schema(const printer *p, const oci_schema *schema)
         const oci_field *field = &schema->fields[i];
         char type[256];
         oci_field_type_text(field, type, sizeof type);
-        show(p, "  %-4d %-32s %s%s\n", i + 1, field->name, type, field->nullable ? "" : " not null");
+        show(p, "  %-4d %-32s %s%s\n", i + 1, field->name, type,
+             field->nullable ? "" : " not null");
     }
 }
 
@@ -47,11 +48,12 @@ static void show_summary(const printer *p, const oci_ipc_summary *s)
     char metadata[OCI_BYTES_TEXT];
     show(p, "format: Arrow IPC %s\n", s->is_file_format ? "file" : "stream");
     if (!s->is_file_format) {
-        show(p, "streams: %" PRId64 "%s\n", s->streams, s->has_end_marker ? "" : " (no end marker)");
+        show(p, "streams: %" PRId64 "%s\n", s->streams,
+             s->has_end_marker ? "" : " (no end marker)");
     }
     show(p, "rows: %" PRId64 "\n", s->rows);
-    show(p, "record batches: %" PRId64 " (up to %" PRId64 " rows, bodies up to %s)\n", s->batches, s->rows_max,
-         oci_format_bytes(s->body_bytes_max, largest));
+    show(p, "record batches: %" PRId64 " (up to %" PRId64 " rows, bodies up to %s)\n", s->batches,
+         s->rows_max, oci_format_bytes(s->body_bytes_max, largest));
     show(p, "dictionary batches: %" PRId64 "\n", s->dictionaries);
     show(p, "compression: %s\n", oci_codec_name(s->codec));
     show(p, "bytes: %s in bodies, %s in headers\n", oci_format_bytes(s->body_bytes, body),
@@ -59,8 +61,8 @@ static void show_summary(const printer *p, const oci_ipc_summary *s)
     show_schema(p, s->schema);
 }
 
-static oc_status inspect_csv(oc_context *context, const char *path, const oc_read_options *options, const printer *p,
-                             oc_error *err)
+static oc_status inspect_csv(oc_context *context, const char *path, const oc_read_options *options,
+                             const printer *p, oc_error *err)
 {
     struct ArrowArrayStream c_stream;
     OC_TRY(oc_read_files(context, &path, 1, options, &c_stream, err));
@@ -96,7 +98,8 @@ static oc_status inspect_arrow(oc_context *context, oci_file *file, const printe
 }
 
 oc_status oc_inspect(oc_context *context, const char *path, const oc_read_options *options,
-                     void (*print)(const char *text, size_t size, void *arg), void *arg, oc_error *error)
+                     void (*print)(const char *text, size_t size, void *arg), void *arg,
+                     oc_error *error)
 {
     printer p = {.print = print, .arg = arg};
     const oci_io *io = context->env.io;
@@ -116,7 +119,8 @@ oc_status oc_inspect(oc_context *context, const char *path, const oc_read_option
     if (is_arrow(format)) {
         status = inspect_arrow(context, file, &p, error);
     } else if (is_stdin) {
-        status = OC_SET(error, OC_EUNSUPPORTED, "could not inspect standard input: only Arrow can be inspected there");
+        status = OC_SET(error, OC_EUNSUPPORTED,
+                        "could not inspect standard input: only Arrow can be inspected there");
     }
     oci_close(file, NULL);
     if (status != OC_OK || is_arrow(format)) {

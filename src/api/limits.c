@@ -1,4 +1,5 @@
-/* See limits.h. Reads a few small files under /proc and /sys; whatever cannot be read does not limit. */
+/* See limits.h. Reads a few small files under /proc and /sys; whatever cannot be read does not
+ * limit. */
 #include "api/limits.h"
 
 #include <sched.h>

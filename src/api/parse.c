@@ -1,4 +1,5 @@
-/* Small texts that people write: sizes, sort keys, lists of names, formats. */
+/* Small texts that people write: sizes, sort keys, lists of names, formats. Results come from
+ * malloc, bounded by the text. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +13,8 @@ oc_status oc_parse_size(const char *text, int64_t *bytes, oc_error *error)
     return oci_parse_size(text, bytes, error);
 }
 
-/* -- a cursor over comma-separated words ------------------------------------------------------------------------ */
+/* -- a cursor over comma-separated words
+ * ------------------------------------------------------------------------ */
 
 typedef struct scanner {
     const char *text; /* the whole, for messages */
@@ -34,10 +36,12 @@ static void skip_spaces(scanner *s)
 
 static oc_status fail_at(const scanner *s, const char *what)
 {
-    OC_FAIL(s->err, OC_EINVAL, "could not read \"%s\" at position %d: %s", s->text, (int)(s->at - s->text) + 1, what);
+    OC_FAIL(s->err, OC_EINVAL, "could not read \"%s\" at position %d: %s", s->text,
+            (int)(s->at - s->text) + 1, what);
 }
 
-/* A name: plain up to a space or comma, or in double quotes with doubled quotes inside. malloc'ed. */
+/* A name: plain up to a space or comma, or in double quotes with doubled quotes inside. malloc'ed.
+ */
 static oc_status scan_name(scanner *s, char **out, bool *is_quoted)
 {
     skip_spaces(s);
@@ -77,7 +81,8 @@ static bool accept(scanner *s, const char *word)
 {
     skip_spaces(s);
     size_t n = strlen(word);
-    if (strncasecmp(s->at, word, n) != 0 || (s->at[n] != '\0' && s->at[n] != ',' && !is_space(s->at[n]))) {
+    if (strncasecmp(s->at, word, n) != 0 ||
+        (s->at[n] != '\0' && s->at[n] != ',' && !is_space(s->at[n]))) {
         return false;
     }
     s->at += n;
@@ -96,16 +101,19 @@ static oc_status scan_separator(scanner *s, bool *more)
     return OC_OK;
 }
 
-static void *grow(void *list, size_t n, size_t element)
+/* Elements of a list that a text can give at most: each but the last takes a comma. */
+static size_t count_elements(const char *text)
 {
-    /* Powers of two: a new block is needed when n is one. */
-    if ((n & (n - 1)) != 0) {
-        return list;
+    size_t n = 1;
+    for (; *text != '\0'; text++) {
+        n += *text == ',';
     }
-    return realloc(list, (n == 0 ? 1 : 2 * n) * element);
+    return n;
 }
 
-/* -- sort keys ------------------------------------------------------------------------------------------------ */
+/* -- sort keys
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* "3" is the third column, as in SQL. */
 static bool is_position(const char *name)
@@ -140,7 +148,7 @@ static oc_status scan_sort_key(scanner *s, oc_sort_key *key)
     bool is_quoted;
     OC_TRY(scan_name(s, &name, &is_quoted));
     if (!is_quoted && is_position(name)) {
-        key->column_index = atoi(name) - 1;
+        key->column_index = (int32_t)strtol(name, NULL, 10) - 1;
         free(name);
         if (key->column_index < 0) {
             return fail_at(s, "column positions begin with 1");
@@ -154,18 +162,14 @@ static oc_status scan_sort_key(scanner *s, oc_sort_key *key)
 oc_status oc_parse_sort_keys(const char *text, oc_sort_key **keys, size_t *n_keys, oc_error *error)
 {
     scanner s = {.text = text, .at = text, .err = error};
-    oc_sort_key *list = NULL;
+    oc_sort_key *list = calloc(count_elements(text), sizeof *list);
+    if (list == NULL) {
+        OC_FAIL(error, OC_ENOMEM, "could not read sort keys: out of memory");
+    }
     size_t n = 0;
     oc_status status = OC_OK;
     bool more = true;
     while (status == OC_OK && more) {
-        oc_sort_key *grown = grow(list, n, sizeof *list);
-        if (grown == NULL) {
-            status = OC_SET(error, OC_ENOMEM, "could not read sort keys: out of memory");
-            break;
-        }
-        list = grown;
-        list[n] = (oc_sort_key){0};
         status = scan_sort_key(&s, &list[n]);
         n++;
         if (status == OC_OK) {
@@ -189,22 +193,21 @@ void oc_free_sort_keys(oc_sort_key *keys, size_t n_keys)
     free(keys);
 }
 
-/* -- names ---------------------------------------------------------------------------------------------------- */
+/* -- names
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 oc_status oc_parse_names(const char *text, char ***names, size_t *n_names, oc_error *error)
 {
     scanner s = {.text = text, .at = text, .err = error};
-    char **list = NULL;
+    char **list = calloc(count_elements(text), sizeof *list);
+    if (list == NULL) {
+        OC_FAIL(error, OC_ENOMEM, "could not read names: out of memory");
+    }
     size_t n = 0;
     oc_status status = OC_OK;
     bool more = true;
     while (status == OC_OK && more) {
-        char **grown = grow(list, n, sizeof *list);
-        if (grown == NULL) {
-            status = OC_SET(error, OC_ENOMEM, "could not read names: out of memory");
-            break;
-        }
-        list = grown;
         bool is_quoted;
         status = scan_name(&s, &list[n], &is_quoted);
         if (status == OC_OK) {
@@ -229,7 +232,9 @@ void oc_free_names(char **names, size_t n_names)
     free(names);
 }
 
-/* -- formats -------------------------------------------------------------------------------------------------- */
+/* -- formats
+ * --------------------------------------------------------------------------------------------------
+ */
 
 bool oc_format_parse(const char *text, oc_format *out)
 {
@@ -237,10 +242,10 @@ bool oc_format_parse(const char *text, oc_format *out)
         const char *name;
         oc_format format;
     } formats[] = {
-        {"auto", OC_FORMAT_AUTO},     {"csv", OC_FORMAT_CSV},       {"tsv", OC_FORMAT_TSV},
-        {"tbl", OC_FORMAT_TBL},       {"json", OC_FORMAT_JSON},     {"ndjson", OC_FORMAT_NDJSON},
+        {"auto", OC_FORMAT_AUTO},     {"csv", OC_FORMAT_CSV},        {"tsv", OC_FORMAT_TSV},
+        {"tbl", OC_FORMAT_TBL},       {"json", OC_FORMAT_JSON},      {"ndjson", OC_FORMAT_NDJSON},
         {"jsonl", OC_FORMAT_NDJSON},  {"nd-json", OC_FORMAT_NDJSON}, {"arrow", OC_FORMAT_ARROW},
-        {"feather", OC_FORMAT_ARROW}, {"ipc", OC_FORMAT_ARROW},     {"arrows", OC_FORMAT_ARROWS},
+        {"feather", OC_FORMAT_ARROW}, {"ipc", OC_FORMAT_ARROW},      {"arrows", OC_FORMAT_ARROWS},
         {"table", OC_FORMAT_TABLE},   {"null", OC_FORMAT_NULL},
     };
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {

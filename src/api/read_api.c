@@ -1,6 +1,9 @@
 /* oc_read_files: some files, one after the other, as one stream.
  *
- * The first file is opened at once, since its header is the schema; the others when their turn comes. They must have the same columns. */
+ * Copies of the request come from malloc, bounded by what the caller gave.
+ *
+ * The first file is opened at once, since its header is the schema; the others when their turn
+ * comes. They must have the same columns. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -24,7 +27,8 @@ typedef struct files_stream {
     oci_stream *current;
 } files_stream;
 
-/* -- copies of what the caller gave ---------------------------------------------------------------------------- */
+/* -- copies of what the caller gave
+ * ---------------------------------------------------------------------------- */
 
 static void free_texts(char **texts, size_t n)
 {
@@ -49,7 +53,8 @@ static char **copy_texts(const char *const *texts, size_t n)
     return copies;
 }
 
-static oc_status copy_request(files_stream *self, const char *const *paths, size_t n_paths, oc_error *err)
+static oc_status copy_request(files_stream *self, const char *const *paths, size_t n_paths,
+                              oc_error *err)
 {
     oc_read_options *options = &self->options;
     self->paths = copy_texts(paths, n_paths);
@@ -72,7 +77,9 @@ static oc_status copy_request(files_stream *self, const char *const *paths, size
     return OC_OK;
 }
 
-/* -- one file -------------------------------------------------------------------------------------------------- */
+/* -- one file
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static oc_status open_path(oc_context *context, const char *path, oci_file **out, oc_error *err)
 {
@@ -87,7 +94,9 @@ static oci_csv_options csv_options(files_stream *self, oc_format format)
     const oc_read_options *given = &self->options;
     oci_csv_options options = {
         .delimiter = given->delimiter,
-        .header = given->header == 1 ? 1 : given->header == 2 ? 0 : -1,
+        .header = given->header == 1   ? 1
+                  : given->header == 2 ? 0
+                                       : -1,
         .declared = self->declared,
         .null_text = self->null_text,
         .select = (const char *const *)self->select,
@@ -106,7 +115,8 @@ static oci_csv_options csv_options(files_stream *self, oc_format format)
     return options;
 }
 
-static oc_status find_columns(files_stream *self, const oci_schema *schema, int32_t *indices, oc_error *err)
+static oc_status find_columns(files_stream *self, const oci_schema *schema, int32_t *indices,
+                              oc_error *err)
 {
     for (size_t i = 0; i < self->options.n_select; i++) {
         OC_TRY(oci_schema_find(schema, self->select[i], &indices[i], err));
@@ -124,11 +134,14 @@ static oc_status open_arrow(files_stream *self, oci_file *file, oci_stream **out
     };
     int32_t *indices = NULL;
     if (self->select != NULL && file->seekable) {
-        /* Only the columns wanted are read. A pipe's schema cannot be looked at beforehand: there they are dropped afterwards. */
+        /* Only the columns wanted are read. A pipe's schema cannot be looked at beforehand: there
+         * they are dropped afterwards. */
         oci_schema *schema = NULL;
         indices = calloc(self->options.n_select + 1, sizeof *indices);
-        oc_status status = indices == NULL ? OC_SET(err, OC_ENOMEM, "could not open \"%s\": out of memory", file->name)
-                                           : oci_ipc_read_schema(file, &schema, err);
+        oc_status status =
+            indices == NULL
+                ? OC_SET(err, OC_ENOMEM, "could not open \"%s\": out of memory", file->name)
+                : oci_ipc_read_schema(file, &schema, err);
         if (status == OC_OK) {
             status = find_columns(self, schema, indices, err);
         }
@@ -169,19 +182,26 @@ static oc_status open_file(files_stream *self, const char *path, oci_stream **ou
     case OC_FORMAT_ARROWS: return open_arrow(self, file, out, err);
     default:
         oci_close(file, NULL);
-        OC_FAIL(err, OC_EUNSUPPORTED, "could not read file \"%s\": its format can be written only; give the format of "
-                                      "the input", path);
+        OC_FAIL(err, OC_EUNSUPPORTED,
+                "could not read file \"%s\": its format can be written only; give the format of "
+                "the input",
+                path);
     }
 }
 
-/* -- the stream ------------------------------------------------------------------------------------------------ */
+/* -- the stream
+ * ------------------------------------------------------------------------------------------------
+ */
 
-static oc_status check_same_columns(const files_stream *self, const oci_schema *schema, const char *path, oc_error *err)
+static oc_status check_same_columns(const files_stream *self, const oci_schema *schema,
+                                    const char *path, oc_error *err)
 {
     const oci_schema *first = self->base.schema;
     if (first->n_fields != schema->n_fields) {
-        OC_FAIL(err, OC_EDATA, "file \"%s\" has %d columns, but \"%s\" has %d; files read together must have the same",
-                path, schema->n_fields, self->paths[0], first->n_fields);
+        OC_FAIL(
+            err, OC_EDATA,
+            "file \"%s\" has %d columns, but \"%s\" has %d; files read together must have the same",
+            path, schema->n_fields, self->paths[0], first->n_fields);
     }
     for (int32_t i = 0; i < first->n_fields; i++) {
         const oci_field *a = &first->fields[i];
@@ -192,7 +212,8 @@ static oc_status check_same_columns(const files_stream *self, const oci_schema *
             oci_field_type_text(a, a_type, sizeof a_type);
             oci_field_type_text(b, b_type, sizeof b_type);
             OC_FAIL(err, OC_EDATA,
-                    "column %d is \"%s\" %s in file \"%s\", but \"%s\" %s in \"%s\"; files read together must have "
+                    "column %d is \"%s\" %s in file \"%s\", but \"%s\" %s in \"%s\"; files read "
+                    "together must have "
                     "the same columns (CSV: declare them)",
                     i + 1, b->name, b_type, path, a->name, a_type, self->paths[0]);
         }
@@ -275,8 +296,8 @@ static oc_status open_files(oc_context *context, const char *const *paths, size_
     self->options = (oc_read_options)OC_READ_OPTIONS_INIT;
     oc_status status = OC_OK;
     if (options != NULL) {
-        status = oci_copy_options(&self->options, options, options->struct_size, sizeof self->options, "read options",
-                                  err);
+        status = oci_copy_options(&self->options, options, options->struct_size,
+                                  sizeof self->options, "read options", err);
     }
     if (status == OC_OK) {
         status = copy_request(self, paths, n_paths, err);
@@ -306,12 +327,14 @@ static bool is_selected(const files_stream *self)
     return true;
 }
 
-oc_status oc_read_files(oc_context *context, const char *const *paths, size_t n_paths, const oc_read_options *options,
-                        struct ArrowArrayStream *output, oc_error *error)
+oc_status oc_read_files(oc_context *context, const char *const *paths, size_t n_paths,
+                        const oc_read_options *options, struct ArrowArrayStream *output,
+                        oc_error *error)
 {
     output->release = NULL;
     files_stream *self;
-    atomic_store(&context->progress.phase, "reading"); /* a CSV sample from a slow pipe takes its time */
+    atomic_store(&context->progress.phase,
+                 "reading"); /* a CSV sample from a slow pipe takes its time */
     OC_TRY(open_files(context, paths, n_paths, options, &self, error));
     note_total(context, self->paths, self->n_paths);
     if (is_selected(self)) {

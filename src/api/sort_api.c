@@ -1,31 +1,38 @@
-/* The public calls that turn one stream into another: oc_sort, oc_select. */
+/* The public calls that turn one stream into another: oc_sort, oc_select. Keys and indices come
+ * from malloc: a few bytes per column. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/context.h"
 #include "ops/sort/sort.h"
 
-/* -- sort ---------------------------------------------------------------------------------------------------- */
+/* -- sort
+ * ----------------------------------------------------------------------------------------------------
+ */
 
-static oc_status resolve_key(const oci_schema *schema, const oc_sort_key *key, oci_sort_key *out, oc_error *err)
+static oc_status resolve_key(const oci_schema *schema, const oc_sort_key *key, oci_sort_key *out,
+                             oc_error *err)
 {
     int32_t column = key->column_index;
     if (key->column != NULL) {
         OC_TRY(oci_schema_find(schema, key->column, &column, err));
     } else if (column < 0 || column >= schema->n_fields) {
-        OC_FAIL(err, OC_EINVAL, "sort key names column %d, but there are %d columns", column + 1, schema->n_fields);
+        OC_FAIL(err, OC_EINVAL, "sort key names column %d, but there are %d columns", column + 1,
+                schema->n_fields);
     }
     if ((int)key->nulls < 0 || key->nulls > OC_NULLS_LAST) {
         OC_FAIL(err, OC_EINVAL, "sort key for column \"%s\" has an unknown place for nulls: %d",
                 schema->fields[column].name, (int)key->nulls);
     }
-    bool nulls_first = key->nulls == OC_NULLS_DEFAULT ? key->descending : key->nulls == OC_NULLS_FIRST;
-    *out = (oci_sort_key){.column = column, .descending = key->descending, .nulls_first = nulls_first};
+    bool nulls_first = key->nulls == OC_NULLS_DEFAULT ? key->descending
+                                                      : key->nulls == OC_NULLS_FIRST;
+    *out =
+        (oci_sort_key){.column = column, .descending = key->descending, .nulls_first = nulls_first};
     return OC_OK;
 }
 
-static oc_status resolve_keys(const oci_schema *schema, const oc_sort_key *keys, size_t n_keys, oci_sort_key **out,
-                              oc_error *err)
+static oc_status resolve_keys(const oci_schema *schema, const oc_sort_key *keys, size_t n_keys,
+                              oci_sort_key **out, oc_error *err)
 {
     if (n_keys > INT32_MAX / sizeof(oci_sort_key)) {
         OC_FAIL(err, OC_EINVAL, "too many sort keys: %zu", n_keys);
@@ -45,8 +52,8 @@ static oc_status resolve_keys(const oci_schema *schema, const oc_sort_key *keys,
     return OC_OK;
 }
 
-static oc_status open_sort(oc_context *context, oci_stream *input, const oc_sort_key *keys, size_t n_keys,
-                           int64_t limit, oci_stream **out, oc_error *err)
+static oc_status open_sort(oc_context *context, oci_stream *input, const oc_sort_key *keys,
+                           size_t n_keys, int64_t limit, oci_stream **out, oc_error *err)
 {
     oci_sort_key *resolved;
     oc_status status = resolve_keys(input->schema, keys, n_keys, &resolved, err);
@@ -54,13 +61,15 @@ static oc_status open_sort(oc_context *context, oci_stream *input, const oc_sort
         oci_stream_close(input);
         return status;
     }
-    status = oci_sort_open(&context->env, context->spill, input, resolved, (int32_t)n_keys, limit, out, err);
+    status = oci_sort_open(&context->env, context->spill, input, resolved, (int32_t)n_keys, limit,
+                           out, err);
     free(resolved);
     return status;
 }
 
-oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input, const oc_sort_key *keys, size_t n_keys,
-                  const oc_sort_options *options, struct ArrowArrayStream *output, oc_error *error)
+oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input, const oc_sort_key *keys,
+                  size_t n_keys, const oc_sort_options *options, struct ArrowArrayStream *output,
+                  oc_error *error)
 {
     output->release = NULL;
     oci_stream *stream;
@@ -68,7 +77,8 @@ oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input, const oc_
     oc_sort_options given = OC_SORT_OPTIONS_INIT;
     oc_status status = OC_OK;
     if (options != NULL) {
-        status = oci_copy_options(&given, options, options->struct_size, sizeof given, "sort options", error);
+        status = oci_copy_options(&given, options, options->struct_size, sizeof given,
+                                  "sort options", error);
     }
     if (status == OC_OK && given.has_limit && given.limit < 0) {
         status = OC_SET(error, OC_EINVAL, "limit must not be negative: %" PRId64, given.limit);
@@ -80,7 +90,8 @@ oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input, const oc_
     /* The result has the input's types, views included, whatever form the rows are sorted in. */
     oci_schema *announced = oci_schema_retain(stream->schema);
     oci_stream *sorted;
-    status = open_sort(context, stream, keys, n_keys, given.has_limit ? given.limit : -1, &sorted, error);
+    status = open_sort(context, stream, keys, n_keys, given.has_limit ? given.limit : -1, &sorted,
+                       error);
     if (status == OC_OK) {
         status = oci_context_export(context, sorted, announced, output, error);
     }
@@ -88,7 +99,9 @@ oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input, const oc_
     return status;
 }
 
-/* -- select -------------------------------------------------------------------------------------------------- */
+/* -- select
+ * --------------------------------------------------------------------------------------------------
+ */
 
 typedef struct select_stream {
     oci_stream base; /* must be first */
@@ -119,16 +132,18 @@ static void select_close(oci_stream *stream)
     free(self);
 }
 
-static oc_status find_columns(select_stream *self, const char *const *columns, size_t n_columns, oc_error *err)
+static oc_status find_columns(select_stream *self, const char *const *columns, size_t n_columns,
+                              oc_error *err)
 {
     for (size_t i = 0; i < n_columns; i++) {
         OC_TRY(oci_schema_find(self->input->schema, columns[i], &self->indices[i], err));
     }
-    return oci_schema_select(self->input->schema, self->indices, (int32_t)n_columns, &self->base.schema, err);
+    return oci_schema_select(self->input->schema, self->indices, (int32_t)n_columns,
+                             &self->base.schema, err);
 }
 
-oc_status oc_select(oc_context *context, struct ArrowArrayStream *input, const char *const *columns, size_t n_columns,
-                    struct ArrowArrayStream *output, oc_error *error)
+oc_status oc_select(oc_context *context, struct ArrowArrayStream *input, const char *const *columns,
+                    size_t n_columns, struct ArrowArrayStream *output, oc_error *error)
 {
     output->release = NULL;
     oci_stream *stream;
@@ -141,7 +156,8 @@ oc_status oc_select(oc_context *context, struct ArrowArrayStream *input, const c
         oci_stream_close(stream);
         OC_FAIL(error, OC_ENOMEM, "could not select columns: out of memory");
     }
-    *self = (select_stream){.base = {.next = select_next, .close = select_close}, .input = stream, .indices = indices};
+    *self = (select_stream){
+        .base = {.next = select_next, .close = select_close}, .input = stream, .indices = indices};
     oc_status status = find_columns(self, columns, n_columns, error);
     if (status != OC_OK) {
         select_close(&self->base);

@@ -24,8 +24,9 @@ static oci_codec_id body_codec(oc_codec codec)
     }
 }
 
-static oc_status open_text(oc_context *context, oci_file *file, oci_schema *schema, oci_text_format format,
-                           const oc_write_options *given, char delimiter, sink *out, oc_error *err)
+static oc_status open_text(oc_context *context, oci_file *file, oci_schema *schema,
+                           oci_text_format format, const oc_write_options *given, char delimiter,
+                           sink *out, oc_error *err)
 {
     oci_text_options options = {
         .delimiter = given->delimiter != 0 ? given->delimiter : delimiter,
@@ -34,24 +35,32 @@ static oc_status open_text(oc_context *context, oci_file *file, oci_schema *sche
         .width = given->table_width,
         .max_rows = given->max_rows,
     };
-    return oci_text_writer_open(&context->env, file, schema, format, &options, context->output, &out->text, err);
+    return oci_text_writer_open(&context->env, file, schema, format, &options, context->output,
+                                &out->text, err);
 }
 
-static oc_status open_sink(oc_context *context, oci_file *file, oci_schema *schema, const oc_write_options *options,
-                           sink *out, oc_error *err)
+static oc_status open_sink(oc_context *context, oci_file *file, oci_schema *schema,
+                           const oc_write_options *options, sink *out, oc_error *err)
 {
     switch (options->format) {
-    case OC_FORMAT_CSV: return open_text(context, file, schema, OCI_TEXT_CSV, options, ',', out, err);
-    case OC_FORMAT_TSV: return open_text(context, file, schema, OCI_TEXT_CSV, options, '\t', out, err);
-    case OC_FORMAT_JSON: return open_text(context, file, schema, OCI_TEXT_JSON, options, 0, out, err);
-    case OC_FORMAT_NDJSON: return open_text(context, file, schema, OCI_TEXT_NDJSON, options, 0, out, err);
-    case OC_FORMAT_TABLE: return open_text(context, file, schema, OCI_TEXT_TABLE, options, 0, out, err);
+    case OC_FORMAT_CSV:
+        return open_text(context, file, schema, OCI_TEXT_CSV, options, ',', out, err);
+    case OC_FORMAT_TSV:
+        return open_text(context, file, schema, OCI_TEXT_CSV, options, '\t', out, err);
+    case OC_FORMAT_JSON:
+        return open_text(context, file, schema, OCI_TEXT_JSON, options, 0, out, err);
+    case OC_FORMAT_NDJSON:
+        return open_text(context, file, schema, OCI_TEXT_NDJSON, options, 0, out, err);
+    case OC_FORMAT_TABLE:
+        return open_text(context, file, schema, OCI_TEXT_TABLE, options, 0, out, err);
     case OC_FORMAT_ARROW:
     case OC_FORMAT_ARROWS:
         return oci_ipc_writer_open(&context->env, file, schema, options->format == OC_FORMAT_ARROW,
                                    body_codec(options->codec), 0, context->output, &out->ipc, err);
     case OC_FORMAT_NULL: return OC_OK;
-    default: OC_FAIL(err, OC_EUNSUPPORTED, "could not write \"%s\": this format can be read only", file->name);
+    default:
+        OC_FAIL(err, OC_EUNSUPPORTED, "could not write \"%s\": this format can be read only",
+                file->name);
     }
 }
 
@@ -71,7 +80,8 @@ static oc_status finish_sink(sink *s, oc_error *err)
     return s->text != NULL ? oci_text_writer_finish(s->text, err) : OC_OK;
 }
 
-static oc_status drain(oc_context *context, oci_stream *input, sink *s, int64_t *rows, oc_error *err)
+static oc_status drain(oc_context *context, oci_stream *input, sink *s, int64_t *rows,
+                       oc_error *err)
 {
     for (;;) {
         OC_TRY(oci_env_tick(&context->env, err));
@@ -87,8 +97,8 @@ static oc_status drain(oc_context *context, oci_stream *input, sink *s, int64_t 
     }
 }
 
-static oc_status write_stream(oc_context *context, oci_stream *input, oci_file *file, const oc_write_options *options,
-                              int64_t *rows, oc_error *err)
+static oc_status write_stream(oc_context *context, oci_stream *input, oci_file *file,
+                              const oc_write_options *options, int64_t *rows, oc_error *err)
 {
     sink s = {0};
     oc_status status = open_sink(context, file, input->schema, options, &s, err);
@@ -100,14 +110,16 @@ static oc_status write_stream(oc_context *context, oci_stream *input, oci_file *
     return status;
 }
 
-/* Devices and pipes are written directly; a regular file (or none yet) is replaced when the new one is complete. */
+/* Devices and pipes are written directly; a regular file (or none yet) is replaced when the new one
+ * is complete. */
 static bool is_written_directly(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
-static oc_status open_output(oc_context *context, const char *path, bool *direct, oci_file **out, oc_error *err)
+static oc_status open_output(oc_context *context, const char *path, bool *direct, oci_file **out,
+                             oc_error *err)
 {
     const oci_io *io = context->env.io;
     *direct = true;
@@ -119,7 +131,7 @@ static oc_status open_output(oc_context *context, const char *path, bool *direct
 }
 
 static oc_status write_to_target(oc_context *context, oci_stream *input, const char *path,
-                               const oc_write_options *options, int64_t *rows, oc_error *err)
+                                 const oc_write_options *options, int64_t *rows, oc_error *err)
 {
     oci_file *file = NULL;
     bool direct = true;
@@ -139,7 +151,8 @@ static oc_status write_to_path(oc_context *context, oci_stream *input, const cha
     struct stat info;
     bool is_link = strcmp(path, "-") != 0 && lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
     char *target = is_link ? realpath(path, NULL) : NULL; /* NULL too when it points to nothing */
-    oc_status status = write_to_target(context, input, target != NULL ? target : path, options, rows, err);
+    oc_status status =
+        write_to_target(context, input, target != NULL ? target : path, options, rows, err);
     free(target);
     return status;
 }
@@ -152,7 +165,8 @@ oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, con
     oc_write_options given = OC_WRITE_OPTIONS_INIT;
     oc_status status = OC_OK;
     if (options != NULL) {
-        status = oci_copy_options(&given, options, options->struct_size, sizeof given, "write options", error);
+        status = oci_copy_options(&given, options, options->struct_size, sizeof given,
+                                  "write options", error);
     }
     if (given.format == OC_FORMAT_AUTO) {
         given.format = oci_format_of_name(path);

@@ -1,11 +1,12 @@
-/* See summary.h. Both formats are walked message by message; the file format ends where its footer begins. */
+/* See summary.h. Both formats are walked message by message; the file format ends where its footer
+ * begins. */
 #include "ipc/summary.h"
 
 #include <string.h>
 
 /* A pipe is skipped in pieces of this size. */
-#define SKIP_BYTES 8192
-#define MAGIC "ARROW1"
+#define SKIP_BYTES  8192
+#define MAGIC       "ARROW1"
 #define MAGIC_BYTES 6
 /* The file format: padded magic in front; footer length and magic at the end. */
 #define FILE_HEAD_BYTES 8
@@ -16,7 +17,7 @@ typedef struct walker {
     oci_file *file;
     oci_mem *mem;
     int64_t at;
-    int64_t end; /* of the messages; INT64_MAX for pipes */
+    int64_t end;                    /* of the messages; INT64_MAX for pipes */
     uint8_t first[FILE_HEAD_BYTES]; /* looked at already */
     int64_t n_first;
 } walker;
@@ -41,8 +42,9 @@ static oc_status take(walker *w, void *buf, int64_t size, int64_t *n_read, oc_er
 
 static oc_status truncated(const walker *w, const char *what, oc_error *err)
 {
-    OC_FAIL(err, OC_EDATA, "could not read %s of file \"%s\": it ends at byte %" PRId64 "; the file is truncated", what,
-            w->file->name, w->at);
+    OC_FAIL(err, OC_EDATA,
+            "could not read %s of file \"%s\": it ends at byte %" PRId64 "; the file is truncated",
+            what, w->file->name, w->at);
 }
 
 static oc_status skip(walker *w, int64_t size, oc_error *err)
@@ -74,7 +76,8 @@ static void add_batch(oci_ipc_summary *summary, const oci_message *message)
     summary->codec = message->codec;
 }
 
-static oc_status add_message(walker *w, const uint8_t *metadata, int64_t size, oci_ipc_summary *summary, oc_error *err)
+static oc_status add_message(walker *w, const uint8_t *metadata, int64_t size,
+                             oci_ipc_summary *summary, oc_error *err)
 {
     oci_message message;
     OC_TRY(oci_message_parse(metadata, size, &message, err));
@@ -126,7 +129,8 @@ static oc_status walk_message(walker *w, oci_ipc_summary *summary, bool *more, o
     }
     void *metadata;
     OC_TRY(oci_mem_alloc(w->mem, metadata_bytes, &metadata, err));
-    memcpy(metadata, prefix + prefix_bytes, (size_t)(unused < metadata_bytes ? unused : metadata_bytes));
+    memcpy(metadata, prefix + prefix_bytes,
+           (size_t)(unused < metadata_bytes ? unused : metadata_bytes));
     oc_status status = take(w, (uint8_t *)metadata + unused, metadata_bytes - unused, &n, err);
     if (status == OC_OK && n < metadata_bytes - unused) {
         status = truncated(w, "a message header", err);
@@ -147,10 +151,13 @@ static oc_status find_footer(walker *w, int64_t file_bytes, oc_error *err)
         return truncated(w, "the footer", err);
     }
     OC_TRY(oci_pread(w->file, tail, FILE_TAIL_BYTES, file_bytes - FILE_TAIL_BYTES, &n, err));
-    uint32_t footer_bytes = (uint32_t)tail[0] | (uint32_t)tail[1] << 8 | (uint32_t)tail[2] << 16 | (uint32_t)tail[3] << 24;
+    uint32_t footer_bytes = (uint32_t)tail[0] | (uint32_t)tail[1] << 8 | (uint32_t)tail[2] << 16 |
+                            (uint32_t)tail[3] << 24;
     if (n < FILE_TAIL_BYTES || memcmp(tail + 4, MAGIC, MAGIC_BYTES) != 0 ||
         footer_bytes > file_bytes - FILE_HEAD_BYTES - FILE_TAIL_BYTES) {
-        OC_FAIL(err, OC_EDATA, "could not find the footer of Arrow file \"%s\"; the file is truncated or was not finished",
+        OC_FAIL(err, OC_EDATA,
+                "could not find the footer of Arrow file \"%s\"; the file is truncated or was not "
+                "finished",
                 w->file->name);
     }
     w->end = file_bytes - FILE_TAIL_BYTES - footer_bytes;
@@ -168,12 +175,14 @@ static oc_status start(walker *w, oci_ipc_summary *out, oc_error *err)
         OC_TRY(oci_read_full(w->file, w->first, FILE_HEAD_BYTES, &w->n_first, err));
     }
     w->end = file_bytes;
-    out->is_file_format = w->n_first == FILE_HEAD_BYTES && memcmp(w->first, MAGIC, MAGIC_BYTES) == 0;
+    out->is_file_format = w->n_first == FILE_HEAD_BYTES &&
+                          memcmp(w->first, MAGIC, MAGIC_BYTES) == 0;
     if (!out->is_file_format) {
         return OC_OK;
     }
     if (!w->file->seekable) {
-        OC_FAIL(err, OC_EUNSUPPORTED, "could not inspect \"%s\": the Arrow file format needs a file, not a pipe",
+        OC_FAIL(err, OC_EUNSUPPORTED,
+                "could not inspect \"%s\": the Arrow file format needs a file, not a pipe",
                 w->file->name);
     }
     return find_footer(w, file_bytes, err);
@@ -189,7 +198,8 @@ oc_status oci_ipc_summarize(oci_file *file, oci_mem *mem, oci_ipc_summary *out, 
         status = walk_message(&w, out, &more, err);
     }
     if (status == OC_OK && out->schema == NULL) {
-        status = OC_SET(err, OC_EDATA, "file \"%s\" holds no Arrow schema; it is empty or not Arrow", file->name);
+        status = OC_SET(err, OC_EDATA,
+                        "file \"%s\" holds no Arrow schema; it is empty or not Arrow", file->name);
     }
     if (status != OC_OK) {
         oci_ipc_summary_deinit(out);

@@ -1,6 +1,7 @@
 /* What an Arrow IPC file or stream consists of, from its metadata alone: for `inspect`.
  *
- * Bodies are skipped, not read (a pipe has to be read through). Everything that is parsed is verified as in message.h. */
+ * Bodies are skipped, not read (a pipe has to be read through). Everything that is parsed is
+ * verified as in message.h. */
 #ifndef OUTCORE_IPC_SUMMARY_H
 #define OUTCORE_IPC_SUMMARY_H
 
@@ -25,7 +26,8 @@ typedef struct oci_ipc_summary {
 } oci_ipc_summary;
 
 /* Borrows file. Metadata is read into memory of `mem`. */
-OC_NODISCARD oc_status oci_ipc_summarize(oci_file *file, oci_mem *mem, oci_ipc_summary *out, oc_error *err);
+OC_NODISCARD oc_status oci_ipc_summarize(oci_file *file, oci_mem *mem, oci_ipc_summary *out,
+                                         oc_error *err);
 void oci_ipc_summary_deinit(oci_ipc_summary *summary);
 
 #endif /* OUTCORE_IPC_SUMMARY_H */

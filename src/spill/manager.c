@@ -1,4 +1,5 @@
-/* See manager.h. */
+/* See manager.h. Structs and folder names come from malloc: one file per operator, bounded by the
+ * settings. */
 #include "spill/manager.h"
 
 #include <stdlib.h>
@@ -6,8 +7,9 @@
 
 #include "base/text.h"
 
-/* File systems free whole blocks only, and zero the parts of blocks at the ends of a hole, which costs a write: so only whole
- * blocks are punched. 4 KiB is the block size of every common Linux file system. */
+/* File systems free whole blocks only, and zero the parts of blocks at the ends of a hole, which
+ * costs a write: so only whole blocks are punched. 4 KiB is the block size of every common Linux
+ * file system. */
 #define DISK_BLOCK_BYTES 4096
 
 struct oci_spill_file {
@@ -117,14 +119,16 @@ static bool quota_take(oci_spill_manager *manager, int64_t size)
     return true;
 }
 
-oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size, int64_t *offset, oc_error *err)
+oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size, int64_t *offset,
+                           oc_error *err)
 {
     oci_spill_manager *manager = file->manager;
     if (!quota_take(manager, size)) {
         char limit[OCI_BYTES_TEXT];
         char used[OCI_BYTES_TEXT];
         OC_FAIL(err, OC_ENOSPC,
-                "could not spill %" PRId64 " more bytes: spill files take %s of the disk limit of %s; raise "
+                "could not spill %" PRId64
+                " more bytes: spill files take %s of the disk limit of %s; raise "
                 "--disk-limit or the memory limit",
                 size, oci_format_bytes(atomic_load(&manager->counters.disk_now), used),
                 oci_format_bytes(manager->disk_limit, limit));
@@ -132,8 +136,10 @@ oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size,
     oc_status status = oci_pwrite(file->file, data, size, file->end, err);
     if (status != OC_OK) {
         atomic_fetch_sub(&manager->counters.disk_now, size);
-        oci_error_prefix(err, "could not spill %" PRId64 " bytes; free disk space or choose another folder with "
-                              "--temp-dir",
+        oci_error_prefix(err,
+                         "could not spill %" PRId64
+                         " bytes; free disk space or choose another folder with "
+                         "--temp-dir",
                          size);
         return status;
     }
@@ -144,7 +150,8 @@ oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size,
     return OC_OK;
 }
 
-oc_status oci_spill_read(oci_spill_file *file, void *data, int64_t size, int64_t offset, oc_error *err)
+oc_status oci_spill_read(oci_spill_file *file, void *data, int64_t size, int64_t offset,
+                         oc_error *err)
 {
     return oci_pread_exact(file->file, data, size, offset, err);
 }

@@ -1,11 +1,13 @@
 /* Spill files: where they live, how much disk they may take, and what was written and read.
  *
- * One manager per context. It hands out `oci_spill_file`s: private files without a name (see OCI_OPEN_SCRATCH), each of which holds any
- * number of runs one behind the other. One file per operator instead of one per run keeps the number of open files constant, whatever
- * the number of runs; disk space of what has been read is given back by punching holes.
+ * One manager per context. It hands out `oci_spill_file`s: private files without a name (see
+ * OCI_OPEN_SCRATCH), each of which holds any number of runs one behind the other. One file per
+ * operator instead of one per run keeps the number of open files constant, whatever the number of
+ * runs; disk space of what has been read is given back by punching holes.
  *
- * Quota: bytes that exist at one moment in all files of the manager; checked before each write. Counters are exact after every
- * write and may be read by any thread. Reference-counted: streams may outlive the context. */
+ * Quota: bytes that exist at one moment in all files of the manager; checked before each write.
+ * Counters are exact after every write and may be read by any thread. Reference-counted: streams
+ * may outlive the context. */
 #ifndef OUTCORE_SPILL_MANAGER_H
 #define OUTCORE_SPILL_MANAGER_H
 
@@ -15,11 +17,11 @@
 #include "codec/codec.h"
 
 typedef struct oci_spill_counters {
-    _Atomic int64_t spill_count;     /* runs written */
-    _Atomic int64_t spilled_bytes;   /* written, ever */
+    _Atomic int64_t spill_count;   /* runs written */
+    _Atomic int64_t spilled_bytes; /* written, ever */
     _Atomic int64_t spilled_rows;
     _Atomic int64_t read_back_bytes;
-    _Atomic int64_t disk_now;        /* written and not yet given back */
+    _Atomic int64_t disk_now; /* written and not yet given back */
     _Atomic int64_t disk_peak;
 } oci_spill_counters;
 
@@ -39,24 +41,30 @@ typedef struct oci_spill_manager {
 } oci_spill_manager;
 
 /* Copies the folder names. */
-OC_NODISCARD oc_status oci_spill_manager_create(const oci_io *io, const char *const *folders, int32_t n_folders,
-                                                int64_t disk_limit, oci_codec_id codec, int codec_level,
+OC_NODISCARD oc_status oci_spill_manager_create(const oci_io *io, const char *const *folders,
+                                                int32_t n_folders, int64_t disk_limit,
+                                                oci_codec_id codec, int codec_level,
                                                 oci_spill_manager **out, oc_error *err);
 oci_spill_manager *oci_spill_manager_retain(oci_spill_manager *manager);
 void oci_spill_manager_release(oci_spill_manager *manager); /* NULL is fine */
 
 typedef struct oci_spill_file oci_spill_file;
 
-/* Opens a private file in the next folder; when that one cannot be used, in the others in turn. Retains the manager. */
-OC_NODISCARD oc_status oci_spill_file_open(oci_spill_manager *manager, oci_spill_file **out, oc_error *err);
+/* Opens a private file in the next folder; when that one cannot be used, in the others in turn.
+ * Retains the manager. */
+OC_NODISCARD oc_status oci_spill_file_open(oci_spill_manager *manager, oci_spill_file **out,
+                                           oc_error *err);
 /* Closes it; its disk space is free with that. NULL is fine. */
 void oci_spill_file_close(oci_spill_file *file);
 
-/* Appends with one write; *offset gets where. OC_ENOSPC: disk full or over quota. One appending thread at a time. */
-OC_NODISCARD oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size, int64_t *offset,
-                                        oc_error *err);
-/* Reads exactly `size` bytes or fails. Any thread. Readers count read_back_bytes themselves, per message. */
-OC_NODISCARD oc_status oci_spill_read(oci_spill_file *file, void *data, int64_t size, int64_t offset, oc_error *err);
+/* Appends with one write; *offset gets where. OC_ENOSPC: disk full or over quota. One appending
+ * thread at a time. */
+OC_NODISCARD oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size,
+                                        int64_t *offset, oc_error *err);
+/* Reads exactly `size` bytes or fails. Any thread. Readers count read_back_bytes themselves, per
+ * message. */
+OC_NODISCARD oc_status oci_spill_read(oci_spill_file *file, void *data, int64_t size,
+                                      int64_t offset, oc_error *err);
 /* Gives the disk space of a range back; it must not be read again. Any thread. */
 void oci_spill_discard(oci_spill_file *file, int64_t offset, int64_t size);
 int64_t oci_spill_file_end(const oci_spill_file *file);

@@ -1,8 +1,9 @@
 /* Reads runs back, block by block. See run.h.
  *
- * A message is read in two steps: its prefix together with a guess at the metadata, then exactly its body into a slab of exactly that size, so that a
- * batch pins its own bytes and no more. The metadata of the blocks of a run are all about the same size (they depend on the schema
- * and not on the rows), so one guess fits all. */
+ * A message is read in two steps: its prefix together with a guess at the metadata, then exactly
+ * its body into a slab of exactly that size, so that a batch pins its own bytes and no more. The
+ * metadata of the blocks of a run are all about the same size (they depend on the schema and not on
+ * the rows), so one guess fits all. */
 #include "spill/run.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@
 
 static oc_status damaged(const oci_run_cursor *cursor, const char *what, oc_error *err)
 {
-    OC_FAIL(err, OC_EDATA, "could not read spilled data at byte %" PRId64 ": %s; the spill file is damaged",
+    OC_FAIL(err, OC_EDATA,
+            "could not read spilled data at byte %" PRId64 ": %s; the spill file is damaged",
             cursor->at, what);
 }
 
@@ -26,11 +28,13 @@ typedef struct frame {
 } frame;
 
 /* Metadata that did not fit the guess. */
-static oc_status read_metadata(const oci_run_cursor *cursor, oci_mem *mem, int64_t size, uint8_t **out, oc_error *err)
+static oc_status read_metadata(const oci_run_cursor *cursor, oci_mem *mem, int64_t size,
+                               uint8_t **out, oc_error *err)
 {
     void *block;
     OC_TRY(oci_mem_alloc(mem, size, &block, err));
-    oc_status status = oci_spill_read(cursor->file, block, size, cursor->at + OCI_IPC_PREFIX_BYTES, err);
+    oc_status status =
+        oci_spill_read(cursor->file, block, size, cursor->at + OCI_IPC_PREFIX_BYTES, err);
     if (status != OC_OK) {
         oci_mem_free(mem, block, size);
         return status;
@@ -39,9 +43,10 @@ static oc_status read_metadata(const oci_run_cursor *cursor, oci_mem *mem, int64
     return OC_OK;
 }
 
-/* The message kind is a byte that even a schema message can be asked for without parsing its schema. */
-static oc_status parse_metadata(const oci_run_cursor *cursor, const uint8_t *metadata, int64_t size, frame *out,
-                                oc_error *err)
+/* The message kind is a byte that even a schema message can be asked for without parsing its
+ * schema. */
+static oc_status parse_metadata(const oci_run_cursor *cursor, const uint8_t *metadata, int64_t size,
+                                frame *out, oc_error *err)
 {
     out->metadata_bytes = size;
     OC_TRY(oci_message_parse(metadata, size, &out->message, err));
@@ -54,8 +59,9 @@ static oc_status parse_metadata(const oci_run_cursor *cursor, const uint8_t *met
 }
 
 /* `head` is what was read so far, from the prefix on; the beginning of the body is often in it. */
-static oc_status read_body(oci_run_cursor *cursor, const frame *f, const uint8_t *head, int64_t head_bytes,
-                           oci_ipc_decoder *decoder, oci_mem *mem, oci_batch **out, oc_error *err)
+static oc_status read_body(oci_run_cursor *cursor, const frame *f, const uint8_t *head,
+                           int64_t head_bytes, oci_ipc_decoder *decoder, oci_mem *mem,
+                           oci_batch **out, oc_error *err)
 {
     void *slab;
     int64_t size = f->message.body_bytes;
@@ -67,7 +73,8 @@ static oc_status read_body(oci_run_cursor *cursor, const frame *f, const uint8_t
     if (have > 0) {
         memcpy(slab, head + start, (size_t)have);
     }
-    oc_status status = oci_spill_read(cursor->file, (uint8_t *)slab + have, size - have, at + have, err);
+    oc_status status =
+        oci_spill_read(cursor->file, (uint8_t *)slab + have, size - have, at + have, err);
     if (status != OC_OK) {
         oci_mem_free(mem, slab, size);
         return status;
@@ -78,8 +85,8 @@ static oc_status read_body(oci_run_cursor *cursor, const frame *f, const uint8_t
 }
 
 /* Reads one message. *out is set by record batches only. */
-static oc_status next_message(oci_run_cursor *cursor, oci_ipc_decoder *decoder, oci_mem *mem, oci_batch **out,
-                              oc_error *err)
+static oc_status next_message(oci_run_cursor *cursor, oci_ipc_decoder *decoder, oci_mem *mem,
+                              oci_batch **out, oc_error *err)
 {
     uint8_t head[HEAD_GUESS_BYTES];
     int64_t left = cursor->end - cursor->at;
@@ -125,8 +132,8 @@ static void discard_before(oci_run_cursor *cursor, int64_t position)
     cursor->discarded = position;
 }
 
-oc_status oci_run_cursor_next(oci_run_cursor *cursor, oci_ipc_decoder *decoder, oci_mem *mem, oci_batch **out,
-                              oc_error *err)
+oc_status oci_run_cursor_next(oci_run_cursor *cursor, oci_ipc_decoder *decoder, oci_mem *mem,
+                              oci_batch **out, oc_error *err)
 {
     *out = NULL;
     if (cursor->at - cursor->discarded >= DISCARD_STEP_BYTES) {

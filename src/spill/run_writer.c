@@ -1,8 +1,11 @@
 /* Writes runs. See run.h for the format and the order of calls.
  *
- * One batch is in flight at most: add() waits until the worker is done with the one before, so that memory is two slabs and one
- * encode buffer. The encoder and the fields below "worker side" belong to the worker while the task is in flight, and to the
- * caller otherwise; oci_worker_wait() is the hand-over in both directions. */
+ * The struct comes from malloc, one per operator.
+ *
+ * One batch is in flight at most: add() waits until the worker is done with the one before, so that
+ * memory is two slabs and one encode buffer. The encoder and the fields below "worker side" belong
+ * to the worker while the task is in flight, and to the caller otherwise; oci_worker_wait() is the
+ * hand-over in both directions. */
 #include "spill/run.h"
 
 #include <stdlib.h>
@@ -27,8 +30,8 @@ struct oci_run_writer {
 
 static void write_block(void *arg);
 
-oc_status oci_run_writer_create(oci_spill_file *file, oci_schema *schema, oci_mem *mem, oci_worker *worker,
-                                oci_run_writer **out, oc_error *err)
+oc_status oci_run_writer_create(oci_spill_file *file, oci_schema *schema, oci_mem *mem,
+                                oci_worker *worker, oci_run_writer **out, oc_error *err)
 {
     oci_run_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL) {
@@ -115,7 +118,10 @@ static oc_status encode_and_write(oci_run_writer *writer, const oci_batch *batch
     /* Every block stands alone: dictionaries are sent with each. */
     oci_ipc_encoder_restart(writer->encoder);
     OC_TRY(oci_ipc_encode_batch(writer->encoder, batch, &writer->space, &data, &size, err));
-    OC_TRY(append(writer, data, size, err));
+    oc_status status = append(writer, data, size, err);
+    /* The buffer goes back to what was set aside, to pay for the next block. */
+    oci_ipc_encoder_trim(writer->encoder, &writer->space);
+    OC_TRY(status);
     oci_run_extent *extent = &writer->extent;
     extent->blocks++;
     extent->rows += batch->length;

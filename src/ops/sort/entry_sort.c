@@ -1,22 +1,24 @@
 /* In-place sort of key entries.
  *
- * Most significant digit first ("American flag": McIlroy, Bostic, McIlroy, "Engineering radix sort", 1993): a pass finds the first
- * byte in which the entries differ at all, counts its values, and swaps every entry into its bucket along cycles; then each bucket is sorted
- * by the bytes that follow. Small buckets are finished by a comparison sort on 128-bit numbers. Two passes of a radix step
- * over n entries cost about as much as 6-8 comparison levels, which is where the threshold comes from.
+ * Most significant digit first ("American flag": McIlroy, Bostic, McIlroy, "Engineering radix
+ * sort", 1993): a pass finds the first byte in which the entries differ at all, counts its values,
+ * and swaps every entry into its bucket along cycles; then each bucket is sorted by the bytes that
+ * follow. Small buckets are finished by a comparison sort on 128-bit numbers. Two passes of a radix
+ * step over n entries cost about as much as 6-8 comparison levels, which is where the threshold
+ * comes from.
  *
- * No scratch memory: while rows are buffered only 16 bytes a row have to be set aside for this. Depth is at most 16 (bytes of
- * an entry). Input that is ascending already, or strictly descending, is recognised in the pass that looks for the
- * differing byte, at the top level only. */
+ * No scratch memory: while rows are buffered only 16 bytes a row have to be set aside for this.
+ * Depth is at most 16 (bytes of an entry). Input that is ascending already, or strictly descending,
+ * is recognised in the pass that looks for the differing byte, at the top level only. */
 #include "ops/sort/entry_sort.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 /* Below this a bucket is finished by comparisons: 256 counters would cost more than the sort. */
-#define RADIX_ENTRIES_MIN 384
+#define RADIX_ENTRIES_MIN     384
 #define INSERTION_ENTRIES_MAX 24
-#define ENTRY_BYTES 16
+#define ENTRY_BYTES           16
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -221,7 +223,8 @@ void oci_entries_sort(oci_entry *entries, int64_t n)
     if (n < 2) {
         return;
     }
-    /* Both scans stop at the first pair that breaks the pattern, so random input pays for a few comparisons only. */
+    /* Both scans stop at the first pair that breaks the pattern, so random input pays for a few
+     * comparisons only. */
     int64_t up = 1;
     while (up < n && entry_value(&entries[up - 1]) <= entry_value(&entries[up])) {
         up++;

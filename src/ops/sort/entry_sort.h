@@ -1,7 +1,9 @@
-/* Sorting of key entries: 12 bytes of a row's normalised key and the row's ordinal, 16 bytes together.
+/* Sorting of key entries: 12 bytes of a row's normalised key and the row's ordinal, 16 bytes
+ * together.
  *
- * An entry is compared as one 128-bit number, key first and ordinal last. Ordinals are distinct, so the order is total and an
- * unstable algorithm gives the stable result. Payload never moves during the sort; only entries do. */
+ * An entry is compared as one 128-bit number, key first and ordinal last. Ordinals are distinct, so
+ * the order is total and an unstable algorithm gives the stable result. Payload never moves during
+ * the sort; only entries do. */
 #ifndef OUTCORE_OPS_SORT_ENTRY_SORT_H
 #define OUTCORE_OPS_SORT_ENTRY_SORT_H
 

@@ -94,8 +94,9 @@ static void fill_organ_pipe(oci_entry *e, int64_t n)
 static void entries_sort_equals_reference(void **state)
 {
     (void)state;
-    static const fill_fn fills[] = {fill_random,     fill_few_distinct,     fill_equal,     fill_ascending,
-                                    fill_descending, fill_descending_pairs, fill_low_bytes, fill_organ_pipe};
+    static const fill_fn fills[] = {fill_random,    fill_few_distinct, fill_equal,
+                                    fill_ascending, fill_descending,   fill_descending_pairs,
+                                    fill_low_bytes, fill_organ_pipe};
     static const int64_t sizes[] = {0, 1, 2, 3, 24, 25, 100, 383, 384, 385, 1000, 5000, 100000};
     for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++) {
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {

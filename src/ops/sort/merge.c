@@ -1,4 +1,7 @@
-/* See merge.h. */
+/* See merge.h.
+ *
+ * Only the struct itself comes from malloc; whatever has a size that depends on rows or runs is
+ * charged. */
 #include "ops/sort/merge.h"
 
 #include <assert.h>
@@ -7,7 +10,8 @@
 
 #include "base/bits.h"
 
-/* Rows of the buffer whose keys are fetched ahead: they lie in no order, and a miss takes about as long as noting this many rows. */
+/* Rows of the buffer whose keys are fetched ahead: they lie in no order, and a miss takes about as
+ * long as noting this many rows. */
 #define PREFETCH_ROWS 8
 /* Cancel is checked once per this many rows noted: well under a millisecond. */
 #define TICK_ROWS 4096
@@ -39,7 +43,6 @@ typedef struct input {
     oci_batch *next_block;
     oci_row_keys next_keys;
     oc_status read_status;
-    oc_error read_error;
 
     /* INPUT_BUFFER */
     int64_t position;
@@ -64,6 +67,11 @@ struct oci_merge {
     uint32_t *used_up; /* slots of blocks whose rows are all noted */
     int32_t n_used_up;
     int32_t blocks_ahead; /* reads in flight or waiting to be taken */
+    bool has_read_error;  /* these two belong to the worker until the failing read is waited for */
+    oc_error read_error;  /* of the first read that failed; later ones do not touch it */
+
+    void *arrays; /* what the pointers above point into */
+    int64_t arrays_bytes;
 
     oci_row_ref *noted;
     int64_t n_noted;
@@ -71,7 +79,8 @@ struct oci_merge {
     int64_t rows_until_tick;
 };
 
-/* -- setting up ---------------------------------------------------------------------------------------------- */
+/* -- setting up
+ * ---------------------------------------------------------------------------------------------- */
 
 static int64_t noted_bytes(int64_t rows_max)
 {
@@ -133,24 +142,38 @@ static int64_t shared_prefix(const oci_merge_config *config)
     return shared;
 }
 
-/* Small arrays, a few dozen bytes per input: malloc'ed, like the inputs themselves. */
-static bool allocate_arrays(oci_merge *merge)
+/* One block for all arrays. Large members come first, so that each array is aligned for its type.
+ */
+static oc_status allocate_arrays(oci_merge *merge, oc_error *err)
 {
     const oci_merge_config *config = &merge->config;
-    int32_t blocks = config->n_runs + config->spare_blocks + 2;
     if (config->buffer != NULL) {
         (void)oci_row_buffer_sources(config->buffer, &merge->n_chunks);
     }
-    merge->n_slots = blocks;
-    size_t n_sources = (size_t)(merge->n_chunks + blocks);
-    size_t n_inputs = (size_t)merge->n_inputs + 1;
-    merge->inputs = calloc(n_inputs, sizeof *merge->inputs);
-    merge->tree = calloc(n_inputs, sizeof *merge->tree);
-    merge->sources = calloc(n_sources, sizeof(oci_batch *));
-    merge->free_slots = calloc((size_t)blocks, sizeof *merge->free_slots);
-    merge->used_up = calloc((size_t)blocks, sizeof *merge->used_up);
-    return merge->inputs != NULL && merge->tree != NULL && merge->sources != NULL && merge->free_slots != NULL &&
-           merge->used_up != NULL;
+    merge->n_slots = config->n_runs + config->spare_blocks + 2;
+    int64_t n_inputs = merge->n_inputs + 1;
+    int64_t n_sources = (int64_t)merge->n_chunks + merge->n_slots;
+    int64_t inputs_bytes = n_inputs * (int64_t)sizeof *merge->inputs;
+    int64_t sources_bytes = n_sources * (int64_t)sizeof *merge->sources;
+    int64_t tree_bytes = n_inputs * (int64_t)sizeof *merge->tree;
+    int64_t slots_bytes = merge->n_slots * (int64_t)sizeof(uint32_t);
+    int64_t bytes = inputs_bytes + sources_bytes + tree_bytes + 2 * slots_bytes;
+    void *block;
+    OC_TRY(oci_mem_alloc(config->mem, bytes, &block, err));
+    memset(block, 0, (size_t)bytes);
+    merge->arrays = block;
+    merge->arrays_bytes = bytes;
+    uint8_t *at = block;
+    merge->inputs = (input *)at;
+    at += inputs_bytes;
+    merge->sources = (oci_batch **)at;
+    at += sources_bytes;
+    merge->tree = (int32_t *)at;
+    at += tree_bytes;
+    merge->free_slots = (uint32_t *)at;
+    at += slots_bytes;
+    merge->used_up = (uint32_t *)at;
+    return OC_OK;
 }
 
 static void set_key(oci_merge *merge, input *in, const uint8_t *key, int64_t size)
@@ -188,9 +211,11 @@ static void set_key_from_buffer(oci_merge *merge, input *in)
     set_key(merge, in, key, size);
 }
 
-/* -- reading blocks ------------------------------------------------------------------------------------------ */
+/* -- reading blocks
+ * ------------------------------------------------------------------------------------------ */
 
-static oc_status encode_keys(const oci_merge_config *config, const oci_batch *block, oci_row_keys *out, oc_error *err)
+static oc_status encode_keys(const oci_merge_config *config, const oci_batch *block,
+                             oci_row_keys *out, oc_error *err)
 {
     int64_t bytes;
     OC_TRY(oci_row_keys_size(block, config->keys, config->n_keys, &bytes, err));
@@ -206,7 +231,8 @@ static oc_status read_block(input *in, oc_error *err)
 {
     const oci_merge_config *config = &in->merge->config;
     while (in->next_block == NULL) {
-        OC_TRY(oci_run_cursor_next(&in->cursor, config->decoder, config->mem, &in->next_block, err));
+        OC_TRY(
+            oci_run_cursor_next(&in->cursor, config->decoder, config->mem, &in->next_block, err));
         if (in->next_block != NULL) {
             break;
         }
@@ -228,7 +254,9 @@ static oc_status read_block(input *in, oc_error *err)
 static void read_next_block(void *arg)
 {
     input *in = arg;
-    in->read_status = read_block(in, &in->read_error);
+    oci_merge *merge = in->merge;
+    in->read_status = read_block(in, merge->has_read_error ? NULL : &merge->read_error);
+    merge->has_read_error = merge->has_read_error || in->read_status != OC_OK;
 }
 
 static void start_reading(oci_merge *merge, input *in)
@@ -250,7 +278,7 @@ static oc_status take_block(oci_merge *merge, input *in, oc_error *err)
     merge->blocks_ahead--;
     if (in->read_status != OC_OK) {
         if (err != NULL) {
-            *err = in->read_error;
+            *err = merge->read_error;
         }
         return in->read_status;
     }
@@ -297,11 +325,13 @@ static input *input_to_read_for(oci_merge *merge)
     return best;
 }
 
-/* Starts reads as long as spare blocks are left. Half of them are kept for blocks that are used up. */
+/* Starts reads as long as spare blocks are left. Half of them are kept for blocks that are used up.
+ */
 static void read_ahead(oci_merge *merge)
 {
     int32_t spare = merge->config.spare_blocks;
-    while (merge->blocks_ahead < (spare + 1) / 2 && merge->blocks_ahead + merge->n_used_up < spare) {
+    while (merge->blocks_ahead < (spare + 1) / 2 &&
+           merge->blocks_ahead + merge->n_used_up < spare) {
         input *in = input_to_read_for(merge);
         if (in == NULL) {
             return;
@@ -310,7 +340,8 @@ static void read_ahead(oci_merge *merge)
     }
 }
 
-/* -- the tree of losers -------------------------------------------------------------------------------------- */
+/* -- the tree of losers
+ * -------------------------------------------------------------------------------------- */
 
 /* Whether input a's row comes before input b's. */
 static bool comes_before(const oci_merge *merge, int32_t a, int32_t b)
@@ -333,7 +364,8 @@ static bool comes_before(const oci_merge *merge, int32_t a, int32_t b)
     return a < b;
 }
 
-/* Plays the matches of the subtree under `node`; returns its winner. Leaves are n_inputs .. 2 * n_inputs - 1. */
+/* Plays the matches of the subtree under `node`; returns its winner. Leaves are n_inputs .. 2 *
+ * n_inputs - 1. */
 static int32_t play(oci_merge *merge, int32_t node)
 {
     if (node >= merge->n_inputs) {
@@ -365,7 +397,9 @@ static void replay(oci_merge *merge, int32_t i)
     merge->tree[0] = winner;
 }
 
-/* -- life ---------------------------------------------------------------------------------------------------- */
+/* -- life
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static oc_status start(oci_merge *merge, oc_error *err)
 {
@@ -412,10 +446,7 @@ oc_status oci_merge_create(const oci_merge_config *config, oci_merge **out, oc_e
     merge->n_inputs = config->n_runs + (config->buffer != NULL ? 1 : 0);
     merge->shared = shared_prefix(config);
     merge->stalled = -1;
-    oc_status status = OC_OK;
-    if (!allocate_arrays(merge)) {
-        status = OC_SET(err, OC_ENOMEM, "could not set up a merge of %d runs: out of memory", config->n_runs);
-    }
+    oc_status status = allocate_arrays(merge, err);
     if (status == OC_OK) {
         void *noted;
         status = oci_mem_alloc(config->mem, noted_bytes(config->rows_max), &noted, err);
@@ -470,15 +501,13 @@ void oci_merge_destroy(oci_merge *merge)
     if (merge->noted != NULL) {
         oci_mem_free(merge->config.mem, merge->noted, noted_bytes(merge->config.rows_max));
     }
-    free(merge->inputs);
-    free(merge->tree);
-    free(merge->sources);
-    free(merge->free_slots);
-    free(merge->used_up);
+    oci_mem_free(merge->config.mem, merge->arrays, merge->arrays_bytes);
     free(merge);
 }
 
-/* -- merging ------------------------------------------------------------------------------------------------- */
+/* -- merging
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* The input's block is used up: sets it aside until its rows are gathered. */
 static void set_block_aside(oci_merge *merge, input *in)
@@ -488,7 +517,8 @@ static void set_block_aside(oci_merge *merge, input *in)
     oci_row_keys_deinit(&in->keys);
 }
 
-/* Moves the winner on to its next row. It stalls instead when no more blocks may be in memory until the noted rows are gathered. */
+/* Moves the winner on to its next row. It stalls instead when no more blocks may be in memory until
+ * the noted rows are gathered. */
 static oc_status advance(oci_merge *merge, int32_t i, oc_error *err)
 {
     input *in = &merge->inputs[i];
@@ -570,7 +600,6 @@ static oc_status end_stall(oci_merge *merge, oc_error *err)
 /* One run is all that is left: its blocks are handed on as they are. */
 static oc_status pass_on(oci_merge *merge, input *in, oci_batch **out, oc_error *err)
 {
-    OC_TRY(oci_env_tick(merge->config.env, err));
     int64_t n = oci_min64(merge->config.rows_max, in->block->length - in->row);
     OC_TRY(oci_batch_slice(in->block, in->row, n, out, err));
     in->row += n;
@@ -599,9 +628,10 @@ static oc_status gather_noted(oci_merge *merge, int64_t max_bytes, oci_batch **o
     const oci_merge_config *config = &merge->config;
     const oci_batch *const *sources = (const oci_batch *const *)merge->sources;
     int64_t n;
-    OC_TRY(oci_gather_fit(config->schema, sources, merge->noted, merge->n_noted, max_bytes, config->mem, &n, NULL,
-                          err));
-    OC_TRY(oci_gather(config->schema, sources, merge->noted, n, config->head_bytes, config->mem, NULL, out, err));
+    OC_TRY(oci_gather_fit(config->schema, sources, merge->noted, merge->n_noted, max_bytes,
+                          config->mem, &n, NULL, err));
+    OC_TRY(oci_gather(config->schema, sources, merge->noted, n, config->head_bytes, config->mem,
+                      NULL, out, err));
     merge->n_noted -= n;
     memmove(merge->noted, merge->noted + n, (size_t)merge->n_noted * sizeof *merge->noted);
     if (merge->n_noted == 0) {
@@ -616,11 +646,13 @@ oc_status oci_merge_next(oci_merge *merge, int64_t max_bytes, oci_batch **out, o
     if (merge->n_inputs == 0) {
         return OC_OK;
     }
+    OC_TRY(oci_env_tick(merge->config.env, err));
     if (merge->stalled >= 0 && merge->n_noted == 0) {
         OC_TRY(end_stall(merge, err));
     }
     input *winner = &merge->inputs[merge->tree[0]];
-    if (merge->n_noted == 0 && merge->n_live == 1 && winner->kind == INPUT_RUN && merge->stalled < 0) {
+    if (merge->n_noted == 0 && merge->n_live == 1 && winner->kind == INPUT_RUN &&
+        merge->stalled < 0) {
         return pass_on(merge, winner, out, err);
     }
     OC_TRY(note_rows(merge, err));
@@ -630,7 +662,8 @@ oc_status oci_merge_next(oci_merge *merge, int64_t max_bytes, oci_batch **out, o
     return gather_noted(merge, max_bytes, out, err);
 }
 
-/* -- giving the buffer back ---------------------------------------------------------------------------------- */
+/* -- giving the buffer back
+ * ---------------------------------------------------------------------------------- */
 
 int64_t oci_merge_buffer_position(const oci_merge *merge)
 {

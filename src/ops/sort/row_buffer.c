@@ -1,17 +1,20 @@
-/* See row_buffer.h.
+/* See row_buffer.h. Only the struct itself comes from malloc.
  *
- * Sorting goes in three steps. (1) An entry is made per row from the 12 key bytes behind the prefix that all keys share (a null byte, the
- * zero high bytes of small integers), so that those 12 bytes tell rows apart. (2) The entries are sorted. (3) Groups of
- * equal entries whose keys go on are refined: the prefix shared within the group is skipped, the next 12 bytes are loaded, and the group is sorted
- * again; small groups are compared by memcmp. Each row's key is thus touched about once per 12 bytes that matter (after "caching
- * multikey quicksort", Ng and Kakehi 2007). Equal keys stay in the order of their ordinals: the sort is stable. */
+ * Sorting goes in three steps. (1) An entry is made per row from the 12 key bytes behind the prefix
+ * that all keys share (a null byte, the zero high bytes of small integers), so that those 12 bytes
+ * tell rows apart. (2) The entries are sorted. (3) Groups of equal entries whose keys go on are
+ * refined: the prefix shared within the group is skipped, the next 12 bytes are loaded, and the
+ * group is sorted again; small groups are compared by memcmp. Each row's key is thus touched about
+ * once per 12 bytes that matter (after "caching multikey quicksort", Ng and Kakehi 2007). Equal
+ * keys stay in the order of their ordinals: the sort is stable. */
 #include "ops/sort/row_buffer.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Groups up to this size are sorted by insertion with whole-key comparisons: loading and sorting entries again would cost more. */
+/* Groups up to this size are sorted by insertion with whole-key comparisons: loading and sorting
+ * entries again would cost more. */
 #define SMALL_GROUP_ROWS 12
 /* One hint per 1,024 ordinals finds the chunk of a row in a step or two. */
 #define HINT_SHIFT 10
@@ -38,8 +41,8 @@ struct oci_row_buffer {
     uint32_t *hints;
 };
 
-oc_status oci_row_buffer_create(const oci_sort_key *keys, int32_t n_keys, oci_mem *mem, oci_row_buffer **out,
-                                oc_error *err)
+oc_status oci_row_buffer_create(const oci_sort_key *keys, int32_t n_keys, oci_mem *mem,
+                                oci_row_buffer **out, oc_error *err)
 {
     oci_row_buffer *buffer = calloc(1, sizeof *buffer);
     if (buffer == NULL) {
@@ -53,7 +56,8 @@ oc_status oci_row_buffer_create(const oci_sort_key *keys, int32_t n_keys, oci_me
     return OC_OK;
 }
 
-/* -- collecting ---------------------------------------------------------------------------------------------- */
+/* -- collecting
+ * ---------------------------------------------------------------------------------------------- */
 
 static int64_t entries_bytes(int64_t rows)
 {
@@ -67,7 +71,9 @@ static int64_t hints_bytes(int64_t rows)
 
 static int64_t sort_space(int64_t rows)
 {
-    return rows == 0 ? 0 : oci_mem_charge_of(entries_bytes(rows)) + oci_mem_charge_of(hints_bytes(rows));
+    return rows == 0
+               ? 0
+               : oci_mem_charge_of(entries_bytes(rows)) + oci_mem_charge_of(hints_bytes(rows));
 }
 
 static int64_t list_bytes(int32_t capacity, size_t element)
@@ -83,12 +89,15 @@ static oc_status grow_lists(oci_row_buffer *buffer, oc_error *err)
     void *batches = NULL;
     void *keys = NULL;
     void *first = NULL;
-    oc_status status = oci_mem_try_alloc(mem, list_bytes(new_capacity, sizeof *buffer->batches), &batches, err);
+    oc_status status =
+        oci_mem_try_alloc(mem, list_bytes(new_capacity, sizeof *buffer->batches), &batches, err);
     if (status == OC_OK) {
-        status = oci_mem_try_alloc(mem, list_bytes(new_capacity, sizeof *buffer->chunk_keys), &keys, err);
+        status = oci_mem_try_alloc(mem, list_bytes(new_capacity, sizeof *buffer->chunk_keys), &keys,
+                                   err);
     }
     if (status == OC_OK) {
-        status = oci_mem_try_alloc(mem, list_bytes(new_capacity + 1, sizeof *buffer->first), &first, err);
+        status = oci_mem_try_alloc(mem, list_bytes(new_capacity + 1, sizeof *buffer->first), &first,
+                                   err);
     }
     if (status != OC_OK) {
         oci_mem_free(mem, batches, list_bytes(new_capacity, sizeof *buffer->batches));
@@ -100,7 +109,8 @@ static oc_status grow_lists(oci_row_buffer *buffer, oc_error *err)
         memcpy(keys, buffer->chunk_keys, (size_t)buffer->n_chunks * sizeof *buffer->chunk_keys);
         memcpy(first, buffer->first, (size_t)(buffer->n_chunks + 1) * sizeof *buffer->first);
         oci_mem_free(mem, buffer->batches, list_bytes(buffer->capacity, sizeof *buffer->batches));
-        oci_mem_free(mem, buffer->chunk_keys, list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
+        oci_mem_free(mem, buffer->chunk_keys,
+                     list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
         oci_mem_free(mem, buffer->first, list_bytes(buffer->capacity + 1, sizeof *buffer->first));
     }
     buffer->batches = batches;
@@ -110,7 +120,8 @@ static oc_status grow_lists(oci_row_buffer *buffer, oc_error *err)
     return OC_OK;
 }
 
-static int64_t common_prefix(const uint8_t *a, int64_t a_size, const uint8_t *b, int64_t b_size, int64_t from)
+static int64_t common_prefix(const uint8_t *a, int64_t a_size, const uint8_t *b, int64_t b_size,
+                             int64_t from)
 {
     int64_t n = a_size < b_size ? a_size : b_size;
     int64_t i = from;
@@ -120,7 +131,8 @@ static int64_t common_prefix(const uint8_t *a, int64_t a_size, const uint8_t *b,
     return i;
 }
 
-/* Shortens the shared prefix to what the keys of a new chunk have in common with the first key of all. */
+/* Shortens the shared prefix to what the keys of a new chunk have in common with the first key of
+ * all. */
 static void note_shared_prefix(oci_row_buffer *buffer, const oci_row_keys *keys)
 {
     int64_t size;
@@ -139,7 +151,8 @@ static void note_shared_prefix(oci_row_buffer *buffer, const oci_row_keys *keys)
     }
 }
 
-oc_status oci_row_buffer_add_with_keys(oci_row_buffer *buffer, oci_batch *batch, oci_row_keys *keys, oc_error *err)
+oc_status oci_row_buffer_add_with_keys(oci_row_buffer *buffer, oci_batch *batch, oci_row_keys *keys,
+                                       oc_error *err)
 {
     assert(buffer->entries == NULL);
     if (batch->length > OCI_BUFFER_ROWS_MAX - buffer->rows) {
@@ -207,9 +220,12 @@ void oci_row_buffer_clear(oci_row_buffer *buffer)
         oci_batch_release(buffer->batches[c]);
         oci_row_keys_deinit(&buffer->chunk_keys[c]);
     }
-    oci_mem_free(buffer->mem, buffer->batches, list_bytes(buffer->capacity, sizeof *buffer->batches));
-    oci_mem_free(buffer->mem, buffer->chunk_keys, list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
-    oci_mem_free(buffer->mem, buffer->first, list_bytes(buffer->capacity + 1, sizeof *buffer->first));
+    oci_mem_free(buffer->mem, buffer->batches,
+                 list_bytes(buffer->capacity, sizeof *buffer->batches));
+    oci_mem_free(buffer->mem, buffer->chunk_keys,
+                 list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
+    oci_mem_free(buffer->mem, buffer->first,
+                 list_bytes(buffer->capacity + 1, sizeof *buffer->first));
     buffer->batches = NULL;
     buffer->chunk_keys = NULL;
     buffer->first = NULL;
@@ -229,7 +245,8 @@ void oci_row_buffer_destroy(oci_row_buffer *buffer)
     }
 }
 
-/* -- finding rows -------------------------------------------------------------------------------------------- */
+/* -- finding rows
+ * -------------------------------------------------------------------------------------------- */
 
 static inline oci_row_ref ref_of(const oci_row_buffer *buffer, uint32_t ordinal)
 {
@@ -257,7 +274,9 @@ static void make_hints(oci_row_buffer *buffer)
     }
 }
 
-/* -- ordering ------------------------------------------------------------------------------------------------ */
+/* -- ordering
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static inline uint64_t load_be64(const uint8_t *p)
 {
@@ -338,7 +357,8 @@ static void sort_small_group(const oci_row_buffer *buffer, oci_entry *e, int64_t
 }
 
 /* How many bytes the keys of a group have in common, from `depth` on as part of the count. */
-static int64_t group_prefix(const oci_row_buffer *buffer, const oci_entry *e, int64_t n, int64_t depth)
+static int64_t group_prefix(const oci_row_buffer *buffer, const oci_entry *e, int64_t n,
+                            int64_t depth)
 {
     int64_t size;
     const uint8_t *key = key_of(buffer, e[0].ordinal, &size);
@@ -346,13 +366,14 @@ static int64_t group_prefix(const oci_row_buffer *buffer, const oci_entry *e, in
     for (int64_t i = 1; i < n && shared > depth; i++) {
         int64_t other_size;
         const uint8_t *other = key_of(buffer, e[i].ordinal, &other_size);
-        shared = common_prefix(key, shared, other, other_size < shared ? other_size : shared, depth);
+        shared =
+            common_prefix(key, shared, other, other_size < shared ? other_size : shared, depth);
     }
     return shared;
 }
 
-/* Prepares a group of rows whose keys are equal up to `depth`: sorts it by the next bytes that differ. Returns the depth its entries
- * now cover, or -1 when the group is in its final order. */
+/* Prepares a group of rows whose keys are equal up to `depth`: sorts it by the next bytes that
+ * differ. Returns the depth its entries now cover, or -1 when the group is in its final order. */
 static int64_t resort_group(const oci_row_buffer *buffer, oci_entry *e, int64_t n, int64_t depth)
 {
     if (n <= SMALL_GROUP_ROWS) {
@@ -362,7 +383,8 @@ static int64_t resort_group(const oci_row_buffer *buffer, oci_entry *e, int64_t 
     int64_t size;
     (void)key_of(buffer, e[0].ordinal, &size);
     depth = group_prefix(buffer, e, n, depth);
-    /* No key is a prefix of another, so a shared prefix as long as one key means that all are equal. */
+    /* No key is a prefix of another, so a shared prefix as long as one key means that all are
+     * equal. */
     if (depth >= size) {
         return -1;
     }
@@ -375,8 +397,9 @@ static int64_t resort_group(const oci_row_buffer *buffer, oci_entry *e, int64_t 
     return depth + OCI_ENTRY_KEY_BYTES;
 }
 
-/* Orders rows within groups of equal entries; entries cover the key up to `depth`. The largest group is left for the loop, the others
- * recurse: the stack stays logarithmic even for keys that differ one row at a time. */
+/* Orders rows within groups of equal entries; entries cover the key up to `depth`. The largest
+ * group is left for the loop, the others recurse: the stack stays logarithmic even for keys that
+ * differ one row at a time. */
 static void refine_groups(const oci_row_buffer *buffer, oci_entry *e, int64_t n, int64_t depth)
 {
     while (depth >= 0) {
@@ -426,8 +449,10 @@ oc_status oci_row_buffer_sort(oci_row_buffer *buffer, oc_error *err)
     }
     void *entries;
     void *hints;
-    OC_TRY(oci_mem_alloc_reserved(&buffer->entry_space, entries_bytes(buffer->rows), &entries, err));
-    oc_status status = oci_mem_alloc_reserved(&buffer->entry_space, hints_bytes(buffer->rows), &hints, err);
+    OC_TRY(
+        oci_mem_alloc_reserved(&buffer->entry_space, entries_bytes(buffer->rows), &entries, err));
+    oc_status status =
+        oci_mem_alloc_reserved(&buffer->entry_space, hints_bytes(buffer->rows), &hints, err);
     if (status != OC_OK) {
         oci_mem_free_reserved(&buffer->entry_space, entries, entries_bytes(buffer->rows));
         return status;

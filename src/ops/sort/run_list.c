@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+/* What a merge keeps per input besides blocks: an upper bound of its struct, slots and place in the
+ * tree. */
+#define INPUT_BYTES 512
+
 void oci_run_key_set(oci_run_key *out, const uint8_t *key, int64_t size)
 {
     out->is_whole = size <= OCI_RUN_KEY_BYTES;
@@ -30,7 +34,9 @@ bool oci_run_key_below(const oci_run_key *a, const oci_run_key *b)
     return compare_known(a, b) < 0;
 }
 
-/* -- the list ------------------------------------------------------------------------------------------------ */
+/* -- the list
+ * ------------------------------------------------------------------------------------------------
+ */
 
 void oci_run_list_init(oci_run_list *list, oci_mem *mem)
 {
@@ -79,9 +85,10 @@ static void widen(int64_t *most, int64_t value)
     *most = *most > value ? *most : value;
 }
 
-/* Adds an extent at index `at` of the run's list; sorted input extends the extent before instead. */
-static oc_status insert_extent(oci_run_list *list, oci_sorted_run *run, int32_t at, const oci_run_extent *extent,
-                               oc_error *err)
+/* Adds an extent at index `at` of the run's list; sorted input extends the extent before instead.
+ */
+static oc_status insert_extent(oci_run_list *list, oci_sorted_run *run, int32_t at,
+                               const oci_run_extent *extent, oc_error *err)
 {
     if (at > 0 && at == run->n_extents) {
         oci_run_extent *last = &run->extents[at - 1];
@@ -97,14 +104,15 @@ static oc_status insert_extent(oci_run_list *list, oci_sorted_run *run, int32_t 
     if (run->n_extents == run->capacity) {
         OC_TRY(grow_extents(list, run, err));
     }
-    memmove(&run->extents[at + 1], &run->extents[at], (size_t)(run->n_extents - at) * sizeof *run->extents);
+    memmove(&run->extents[at + 1], &run->extents[at],
+            (size_t)(run->n_extents - at) * sizeof *run->extents);
     run->extents[at] = *extent;
     run->n_extents++;
     return OC_OK;
 }
 
-static oc_status join(oci_run_list *list, oci_sorted_run *into, const oci_sorted_run *run, bool behind,
-                      const oci_run_extent *extent, oc_error *err)
+static oc_status join(oci_run_list *list, oci_sorted_run *into, const oci_sorted_run *run,
+                      bool behind, const oci_run_extent *extent, oc_error *err)
 {
     OC_TRY(insert_extent(list, into, behind ? into->n_extents : 0, extent, err));
     if (behind) {
@@ -130,7 +138,8 @@ static oc_status fill_run(oci_run_list *list, oci_sorted_run *slot, const oci_so
     return insert_extent(list, slot, 0, extent, err);
 }
 
-oc_status oci_run_list_add(oci_run_list *list, const oci_sorted_run *run, const oci_run_extent *extent, oc_error *err)
+oc_status oci_run_list_add(oci_run_list *list, const oci_sorted_run *run,
+                           const oci_run_extent *extent, oc_error *err)
 {
     if (list->n > 0) {
         oci_sorted_run *last = &list->runs[list->n - 1];
@@ -149,8 +158,9 @@ oc_status oci_run_list_add(oci_run_list *list, const oci_sorted_run *run, const 
     return OC_OK;
 }
 
-oc_status oci_run_list_replace(oci_run_list *list, int32_t start, int32_t n, const oci_sorted_run *run,
-                               const oci_run_extent *extent, oc_error *err)
+oc_status oci_run_list_replace(oci_run_list *list, int32_t start, int32_t n,
+                               const oci_sorted_run *run, const oci_run_extent *extent,
+                               oc_error *err)
 {
     oci_sorted_run merged;
     OC_TRY(fill_run(list, &merged, run, extent, err));
@@ -164,15 +174,18 @@ oc_status oci_run_list_replace(oci_run_list *list, int32_t start, int32_t n, con
     return OC_OK;
 }
 
-/* -- the plan ------------------------------------------------------------------------------------------------ */
+/* -- the plan
+ * ------------------------------------------------------------------------------------------------
+ */
 
 int64_t oci_run_cost(const oci_sorted_run *run)
 {
-    return run->slab_bytes_max + run->key_bytes_max;
+    return run->slab_bytes_max + run->key_bytes_max + INPUT_BYTES;
 }
 
 /* How many runs from `start` on fit into `space` together, and their bytes on disk. */
-static int32_t window_fit(const oci_run_list *list, int32_t start, int32_t most, int64_t space, int64_t *bytes)
+static int32_t window_fit(const oci_run_list *list, int32_t start, int32_t most, int64_t space,
+                          int64_t *bytes)
 {
     int32_t n = 0;
     int64_t cost = 0;
@@ -195,13 +208,14 @@ static int32_t average_fan_in(const oci_run_list *list, int64_t space)
     for (int32_t i = 0; i < list->n; i++) {
         cost += oci_run_cost(&list->runs[i]);
     }
-    int64_t average = cost / list->n + 1;
+    int64_t average = cost <= list->n ? 1 : (cost + list->n - 1) / list->n;
     int64_t fan_in = space / average;
     return fan_in < 2 ? 2 : fan_in > list->n ? list->n : (int32_t)fan_in;
 }
 
-/* Runs to merge in this step. A merge of k runs makes k - 1 runs fewer. The first step takes just so many that all later ones can be full (Knuth,
- * TAOCP 3, 5.4.9: add dummy runs so that (n - 1) mod (k - 1) is 0), so that as few bytes as possible move twice. */
+/* Runs to merge in this step. A merge of k runs makes k - 1 runs fewer. The first step takes just
+ * so many that all later ones can be full (Knuth, TAOCP 3, 5.4.9: add dummy runs so that (n - 1)
+ * mod (k - 1) is 0), so that as few bytes as possible move twice. */
 static int32_t step_size(int32_t n_runs, int32_t fan_in, int32_t final_fan_in)
 {
     int32_t excess = n_runs - final_fan_in;
@@ -220,11 +234,13 @@ static oc_status refuse(const oci_run_list *list, int64_t space, int64_t *needed
         least = cost < least ? cost : least;
     }
     *needed = least;
-    OC_FAIL(err, OC_EBUDGET, "could not merge sorted runs: two blocks take %" PRId64 " bytes of %" PRId64, least, space);
+    OC_FAIL(err, OC_EBUDGET,
+            "could not merge sorted runs: two blocks take %" PRId64 " bytes of %" PRId64, least,
+            space);
 }
 
-oc_status oci_merge_plan(const oci_run_list *list, int64_t space, int64_t final_space, oci_merge_step *out,
-                         int64_t *needed, oc_error *err)
+oc_status oci_merge_plan(const oci_run_list *list, int64_t space, int64_t final_space,
+                         oci_merge_step *out, int64_t *needed, oc_error *err)
 {
     int64_t bytes;
     *needed = 0;
@@ -232,7 +248,8 @@ oc_status oci_merge_plan(const oci_run_list *list, int64_t space, int64_t final_
         *out = (oci_merge_step){.start = 0, .n = list->n, .is_final = true};
         return OC_OK;
     }
-    int32_t wanted = step_size(list->n, average_fan_in(list, space), average_fan_in(list, final_space));
+    int32_t wanted =
+        step_size(list->n, average_fan_in(list, space), average_fan_in(list, final_space));
     wanted = wanted < 2 ? 2 : wanted;
     int32_t best_n = 0;
     int64_t best_bytes = 0;

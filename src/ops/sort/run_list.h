@@ -1,10 +1,11 @@
 /* The sorted runs of one sort, in input order, and which of them to merge next.
  *
- * A run is one extent of the spill file, or several that follow each other in key order: input that comes sorted (ascending or
- * descending) grows one run instead of making many, see oci_run_list_add.
+ * A run is one extent of the spill file, or several that follow each other in key order: input that
+ * comes sorted (ascending or descending) grows one run instead of making many, see
+ * oci_run_list_add.
  *
- * Order. Equal keys must come out in input order, and merging breaks ties by the place in this list. So only neighbours are merged, and
- * the result takes their place. */
+ * Order. Equal keys must come out in input order, and merging breaks ties by the place in this
+ * list. So only neighbours are merged, and the result takes their place. */
 #ifndef OUTCORE_OPS_SORT_RUN_LIST_H
 #define OUTCORE_OPS_SORT_RUN_LIST_H
 
@@ -29,11 +30,12 @@ typedef struct oci_sorted_run {
     int32_t n_extents;
     int32_t capacity;
     int64_t rows;
-    int64_t bytes;            /* on disk */
-    int64_t block_bytes_max;  /* on disk */
-    int64_t slab_bytes_max;   /* in memory, as charged */
-    int64_t key_bytes_max;    /* keys of one block, as charged: an estimate that is not below the truth */
-    int32_t level;            /* merge passes its rows went through */
+    int64_t bytes;           /* on disk */
+    int64_t block_bytes_max; /* on disk */
+    int64_t slab_bytes_max;  /* in memory, as charged */
+    int64_t
+        key_bytes_max; /* keys of one block, as charged: an estimate that is not below the truth */
+    int32_t level;     /* merge passes its rows went through */
     oci_run_key first_key;
     oci_run_key last_key;
 } oci_sorted_run;
@@ -48,13 +50,15 @@ typedef struct oci_run_list {
 void oci_run_list_init(oci_run_list *list, oci_mem *mem);
 void oci_run_list_deinit(oci_run_list *list);
 
-/* Appends a new run of one extent; joins it to the last run when all its keys come behind (equal ones may) or all come before (strictly): then
- * no merge between them is needed. extents of `run` is ignored; one extent is given. */
-OC_NODISCARD oc_status oci_run_list_add(oci_run_list *list, const oci_sorted_run *run, const oci_run_extent *extent,
-                                        oc_error *err);
+/* Appends a new run of one extent; joins it to the last run when all its keys come behind (equal
+ * ones may) or all come before (strictly): then no merge between them is needed. extents of `run`
+ * is ignored; one extent is given. */
+OC_NODISCARD oc_status oci_run_list_add(oci_run_list *list, const oci_sorted_run *run,
+                                        const oci_run_extent *extent, oc_error *err);
 /* Puts one merged run in the place of runs [start, start + n). */
-OC_NODISCARD oc_status oci_run_list_replace(oci_run_list *list, int32_t start, int32_t n, const oci_sorted_run *run,
-                                            const oci_run_extent *extent, oc_error *err);
+OC_NODISCARD oc_status oci_run_list_replace(oci_run_list *list, int32_t start, int32_t n,
+                                            const oci_sorted_run *run, const oci_run_extent *extent,
+                                            oc_error *err);
 
 /* Memory that reading run i in a merge takes, with one block in hand. */
 int64_t oci_run_cost(const oci_sorted_run *run);
@@ -66,8 +70,9 @@ typedef struct oci_merge_step {
     bool is_final; /* all runs; nothing is written again */
 } oci_merge_step;
 
-/* `space` is the memory for the inputs of a merge whose result is written to disk, `final_space` for those of the last one. OC_EBUDGET when not even
- * two neighbours fit; *needed then says how many bytes of space two neighbours take. */
+/* `space` is the memory for the inputs of a merge whose result is written to disk, `final_space`
+ * for those of the last one. OC_EBUDGET when not even two neighbours fit; *needed then says how
+ * many bytes of space two neighbours take. */
 OC_NODISCARD oc_status oci_merge_plan(const oci_run_list *list, int64_t space, int64_t final_space,
                                       oci_merge_step *out, int64_t *needed, oc_error *err);
 

@@ -1,19 +1,20 @@
 /* The external sort as a stream: taking input, giving out rows.
  *
  *   input batch -> chunk (as it is, or compacted) -> keys -> row buffer
- *      budget refuses -> the buffer is sorted and spilled as a run (sort_spill.c), and the chunk is tried again
- *   end of input -> nothing spilled: rows come from the buffer in order (phase MEMORY)
+ *      budget refuses -> the buffer is sorted and spilled as a run (sort_spill.c), and the chunk is
+ * tried again end of input -> nothing spilled: rows come from the buffer in order (phase MEMORY)
  *                -> else: runs and buffer are merged (phase MERGE)
  *
- * Memory. Chunks, keys and entries are charged as they come. What spilling needs (two slabs, an encode buffer, scratch) is set aside
- * beforehand in `workspace`, together with a part for the merge, so that the rows left at the end can usually stay. When a request of
- * somebody else (the reader below us, another operator) is refused, the budget calls reclaim(), and the buffer is spilled if no
- * call is running or if we are just waiting for that reader.
+ * Memory. Chunks, keys and entries are charged as they come. What spilling needs (two slabs, an
+ * encode buffer, scratch) is set aside beforehand in `workspace`, together with a part for the
+ * merge, so that the rows left at the end can usually stay. When a request of somebody else (the
+ * reader below us, another operator) is refused, the budget calls reclaim(), and the buffer is
+ * spilled if no call is running or if we are just waiting for that reader.
  *
  * The struct and the copy of the keys come from malloc, of fixed size per sort.
  *
- * Order. Chunks, runs and merge inputs all keep input order among equal keys, so the sort is stable, and the result does not depend on where
- * spills happened. */
+ * Order. Chunks, runs and merge inputs all keep input order among equal keys, so the sort is
+ * stable, and the result does not depend on where spills happened. */
 #include "ops/sort/sort.h"
 
 #include <assert.h>
@@ -23,18 +24,22 @@
 #include "base/bits.h"
 #include "ops/sort/sort_internal.h"
 
-/* Output batches are larger than blocks where memory allows, since consumers like them so: limit / 16, at most 4 MiB. */
+/* Output batches are larger than blocks where memory allows, since consumers like them so: limit /
+ * 16, at most 4 MiB. */
 #define OUTPUT_BYTES_MAX ((int64_t)4 << 20)
-/* Scratch is 72 bytes a row, so batches of rows narrower than this are bounded by their number of rows. */
+/* Scratch is 72 bytes a row, so batches of rows narrower than this are bounded by their number of
+ * rows. */
 #define ROW_BYTES_ASSUMED 64
-#define ROWS_MIN 64
-/* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each chunk has a fixed cost. */
+#define ROWS_MIN          64
+/* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each
+ * chunk has a fixed cost. */
 #define CHUNK_ROWS_MIN 512
 #define SMALL_ROWS_MAX 4096
 /* At most 1/64 of the limit goes into the list of runs. */
 #define RUN_LIST_SHARE 64
 
-/* -- making and closing -------------------------------------------------------------------------------------- */
+/* -- making and closing
+ * -------------------------------------------------------------------------------------- */
 
 static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err);
 static void sort_close(oci_stream *stream);
@@ -81,8 +86,9 @@ static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_k
     return OC_OK;
 }
 
-oc_status oci_sort_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input, const oci_sort_key *keys,
-                        int32_t n_keys, int64_t limit, oci_stream **out, oc_error *err)
+oc_status oci_sort_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input,
+                        const oci_sort_key *keys, int32_t n_keys, int64_t limit, oci_stream **out,
+                        oc_error *err)
 {
     oci_sort *sort = calloc(1, sizeof *sort);
     if (sort == NULL) {
@@ -118,7 +124,8 @@ static void release_small(oci_sort *sort)
     sort->small_bytes = 0;
 }
 
-/* Gives back everything but the stream itself; also when the work ends before the stream is closed. */
+/* Gives back everything but the stream itself; also when the work ends before the stream is closed.
+ */
 static void release_work(oci_sort *sort)
 {
     oci_merge_destroy(sort->merge);
@@ -160,7 +167,8 @@ static void sort_close(oci_stream *stream)
     free(sort);
 }
 
-/* -- taking input -------------------------------------------------------------------------------------------- */
+/* -- taking input
+ * -------------------------------------------------------------------------------------------- */
 
 static void note_held(oci_sort *sort)
 {
@@ -189,7 +197,8 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
         if (status == OC_EBUDGET) {
             status = oci_sort_row_too_large(sort, bytes, err);
         } else if (status == OC_ENOMEM) {
-            status = OC_SET(err, OC_ENOMEM, "could not buffer %" PRId64 " rows: out of memory", batch->length);
+            status = OC_SET(err, OC_ENOMEM, "could not buffer %" PRId64 " rows: out of memory",
+                            batch->length);
         }
     }
     if (status != OC_OK) {
@@ -200,27 +209,31 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
     return oci_sort_cut_back(sort, err);
 }
 
-/* Copies the first of up to `most` rows, as many as fit a chunk, into one. refs NULL: the rows from `start` on of the only source. */
-static oc_status copy_chunk(oci_sort *sort, const oci_batch *const *sources, const oci_row_ref *refs,
-                            int64_t start, int64_t most, int64_t *copied, oci_batch **out, oc_error *err)
+/* Copies the first of up to `most` rows, as many as fit a chunk, into one. refs NULL: the rows from
+ * `start` on of the only source. */
+static oc_status copy_chunk(oci_sort *sort, const oci_batch *const *sources,
+                            const oci_row_ref *refs, int64_t start, int64_t most, int64_t *copied,
+                            oci_batch **out, oc_error *err)
 {
     oci_schema *schema = sort->base.schema;
     int64_t n;
     if (refs != NULL) {
-        OC_TRY(oci_gather_fit(schema, sources, refs + start, most, sort->block_bytes, sort->mem, &n, NULL, err));
+        OC_TRY(oci_gather_fit(schema, sources, refs + start, most, sort->block_bytes, sort->mem, &n,
+                              NULL, err));
         OC_TRY(oci_gather(schema, sources, refs + start, n, 0, sort->mem, NULL, out, err));
     } else {
-        OC_TRY(oci_gather_range_fit(schema, sources[0], start, most, sort->block_bytes, sort->mem, &n, NULL, err));
+        OC_TRY(oci_gather_range_fit(schema, sources[0], start, most, sort->block_bytes, sort->mem,
+                                    &n, NULL, err));
         OC_TRY(oci_gather_range(schema, sources[0], start, n, 0, sort->mem, NULL, out, err));
     }
     *copied = n;
     return OC_OK;
 }
 
-/* Copies rows into chunks of about block_bytes. The budget may refuse a slab, or the tables that dictionaries take: then the buffer
- * is spilled and it is asked again. */
-static oc_status add_copies(oci_sort *sort, const oci_batch *const *sources, const oci_row_ref *refs, int64_t rows,
-                            oc_error *err)
+/* Copies rows into chunks of about block_bytes. The budget may refuse a slab, or the tables that
+ * dictionaries take: then the buffer is spilled and it is asked again. */
+static oc_status add_copies(oci_sort *sort, const oci_batch *const *sources,
+                            const oci_row_ref *refs, int64_t rows, oc_error *err)
 {
     int64_t start = 0;
     while (start < rows) {
@@ -283,12 +296,13 @@ static oc_status flush_small(oci_sort *sort, oc_error *err)
     return status;
 }
 
-/* Whether a batch can be kept as it is: memory that the budget already paid for, in working form, and not part of something much
- * larger. */
+/* Whether a batch can be kept as it is: memory that the budget already paid for, in working form,
+ * and not part of something much larger. */
 static bool is_chunk(const oci_sort *sort, const oci_batch *batch)
 {
-    return batch->mem != NULL && oci_mem_budget(batch->mem) == sort->env->budget && batch->parent == NULL &&
-           sort->base.schema == sort->input->schema && batch->length >= CHUNK_ROWS_MIN;
+    return batch->mem != NULL && oci_mem_budget(batch->mem) == sort->env->budget &&
+           batch->parent == NULL && sort->base.schema == sort->input->schema &&
+           batch->length >= CHUNK_ROWS_MIN;
 }
 
 static bool is_wide(const oci_sort *sort, const oci_batch *batch)
@@ -312,7 +326,8 @@ static int64_t values_bytes(const oci_column *values)
     return bytes + (values->dictionary != NULL ? values_bytes(values->dictionary) : 0);
 }
 
-/* What a batch keeps alive besides its own memory: dictionaries, unless the batch put aside before it has the same. */
+/* What a batch keeps alive besides its own memory: dictionaries, unless the batch put aside before
+ * it has the same. */
 static int64_t new_dictionary_bytes(const oci_sort *sort, const oci_batch *batch)
 {
     const oci_batch *before = sort->n_small > 0 ? sort->small[sort->n_small - 1] : NULL;
@@ -363,7 +378,8 @@ static oc_status add_batch(oci_sort *sort, oci_batch *batch, oc_error *err)
     return status;
 }
 
-/* Gets the next batch; while that runs the buffer may be spilled at the request of whoever makes the batch. */
+/* Gets the next batch; while that runs the buffer may be spilled at the request of whoever makes
+ * the batch. */
 static oc_status pull(oci_sort *sort, oci_batch **out, oc_error *err)
 {
     atomic_store(&sort->puller, thread_identity());
@@ -414,7 +430,8 @@ static oc_status absorb(oci_sort *sort, oc_error *err)
     return OC_OK;
 }
 
-/* -- giving out rows ----------------------------------------------------------------------------------------- */
+/* -- giving out rows
+ * ----------------------------------------------------------------------------------------- */
 
 static oc_status start_output(oci_sort *sort, oc_error *err)
 {
@@ -424,10 +441,11 @@ static oc_status start_output(oci_sort *sort, oc_error *err)
         return OC_OK;
     }
     OC_TRY(oci_row_buffer_sort(sort->buffer, err));
-    /* What was set aside for merging is for output batches now; what spilling takes stays, see shed(). */
-    OC_TRY(oci_mem_try_reserve(sort->mem, &sort->workspace,
-                               oci_min64(sort->workspace.bytes, oci_sort_workspace_bytes(sort, sort->wide_bytes)),
-                               err));
+    /* What was set aside for merging is for output batches now; what spilling takes stays, see
+     * shed(). */
+    OC_TRY(oci_mem_try_reserve(
+        sort->mem, &sort->workspace,
+        oci_min64(sort->workspace.bytes, oci_sort_workspace_bytes(sort, sort->wide_bytes)), err));
     sort->phase = OCI_SORT_MEMORY;
     return OC_OK;
 }
@@ -447,8 +465,8 @@ static oc_status next_from_memory(oci_sort *sort, oci_batch **out, oc_error *err
     oci_row_buffer_refs(sort->buffer, sort->position, n, refs);
     int32_t n_sources;
     const oci_batch *const *sources = oci_row_buffer_sources(sort->buffer, &n_sources);
-    oc_status status =
-        oci_gather_fit(sort->base.schema, sources, refs, n, sort->output_bytes, sort->mem, &n, NULL, err);
+    oc_status status = oci_gather_fit(sort->base.schema, sources, refs, n, sort->output_bytes,
+                                      sort->mem, &n, NULL, err);
     if (status == OC_OK) {
         status = oci_gather(sort->base.schema, sources, refs, n, 0, sort->mem, NULL, out, err);
     }
@@ -459,7 +477,8 @@ static oc_status next_from_memory(oci_sort *sort, oci_batch **out, oc_error *err
     return status;
 }
 
-/* While rows are given out from memory: writes the rows of the buffer that are left as a run, and goes on from there. */
+/* While rows are given out from memory: writes the rows of the buffer that are left as a run, and
+ * goes on from there. */
 static oc_status shed(oci_sort *sort, oc_error *err)
 {
     if (sort->phase != OCI_SORT_MEMORY) {
@@ -467,7 +486,8 @@ static oc_status shed(oci_sort *sort, oc_error *err)
     }
     oc_status status = oci_sort_spill(sort, sort->position, err);
     if (status == OC_EBUDGET) {
-        return OC_OK; /* nothing was lost: the rows are still in the buffer, and whoever asked is refused */
+        return OC_OK; /* nothing was lost: the rows are still in the buffer, and whoever asked is
+                         refused */
     }
     OC_TRY(status);
     OC_TRY(oci_sort_start_merge(sort, err));
@@ -480,8 +500,8 @@ static oc_status next_from_merge(oci_sort *sort, oci_batch **out, oc_error *err)
     return oci_merge_next(sort->merge, sort->output_bytes, out, err);
 }
 
-/* Sorted input may fill the memory up to where an output batch does not fit any more, or the consumer keeps what it got: then the rest
- * takes the way over the disk. */
+/* Sorted input may fill the memory up to where an output batch does not fit any more, or the
+ * consumer keeps what it got: then the rest takes the way over the disk. */
 static oc_status next_from_memory_or_shed(oci_sort *sort, oci_batch **out, oc_error *err)
 {
     oc_error refusal = {0};
@@ -559,7 +579,8 @@ static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
     return status;
 }
 
-/* -- giving memory back -------------------------------------------------------------------------------------- */
+/* -- giving memory back
+ * -------------------------------------------------------------------------------------- */
 
 static int64_t sort_held(void *self)
 {
@@ -579,15 +600,17 @@ static int64_t sort_reclaim(void *self, int64_t bytes)
     int64_t buffered = atomic_load(&sort->held);
     if (sort->status == OC_OK && !sort->is_spilling && buffered > 0) {
         oc_error error = {0};
-        oc_status status =
-            sort->phase == OCI_SORT_ABSORB ? oci_sort_spill(sort, 0, &error) : shed(sort, &error);
+        oc_status status = sort->phase == OCI_SORT_ABSORB ? oci_sort_spill(sort, 0, &error)
+                                                          : shed(sort, &error);
         if (status != OC_OK) {
             sort->status = status;
             sort->error = error;
         }
     }
-    /* Chunks may be charged to the reader's account, so what the buffer held counts, not only our own account. */
-    int64_t freed = oci_max64(before - oci_mem_held(sort->mem), buffered - atomic_load(&sort->held));
+    /* Chunks may be charged to the reader's account, so what the buffer held counts, not only our
+     * own account. */
+    int64_t freed =
+        oci_max64(before - oci_mem_held(sort->mem), buffered - atomic_load(&sort->held));
     if (!is_pulling) {
         pthread_mutex_unlock(&sort->lock);
     }

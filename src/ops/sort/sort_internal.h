@@ -32,8 +32,8 @@ typedef struct oci_sort {
     oci_worker *worker;
     oci_row_buffer *buffer;
     oci_run_list runs;
-    oci_spill_file *file;     /* opened by the first spill, like ... */
-    oci_run_writer *writer;   /* ... these two */
+    oci_spill_file *file;   /* opened by the first spill, like ... */
+    oci_run_writer *writer; /* ... these two */
     oci_ipc_decoder *decoder;
     oci_merge *merge;
 
@@ -47,9 +47,10 @@ typedef struct oci_sort {
     int64_t block_rows;   /* rows of a spilled block at most */
     int64_t output_bytes; /* of output batches */
     int64_t output_rows;
-    int32_t runs_max;     /* more runs than this are merged early, to bound the list */
+    int32_t runs_max; /* more runs than this are merged early, to bound the list */
 
-    int64_t wide_bytes;   /* largest chunk so far, when larger than block_bytes: no block is larger than this */
+    int64_t wide_bytes; /* largest chunk so far, when larger than block_bytes: no block is larger
+                           than this */
     oci_reservation workspace; /* set aside so that spilling needs no new grant */
     bool is_spilling;
 
@@ -67,18 +68,21 @@ typedef struct oci_sort {
 
     /* Giving memory back on request. */
     oci_reclaimer reclaimer;
-    pthread_mutex_t lock;         /* held while a call runs */
-    _Atomic uintptr_t puller;     /* identity of the thread that is inside input->next, else 0 */
-    _Atomic int64_t held;         /* what spilling would free, roughly */
+    pthread_mutex_t lock;     /* held while a call runs */
+    _Atomic uintptr_t puller; /* identity of the thread that is inside input->next, else 0 */
+    _Atomic int64_t held;     /* what spilling would free, roughly */
 } oci_sort;
 
-/* -- spilling (sort_spill.c) --------------------------------------------------------------------------------- */
+/* -- spilling (sort_spill.c)
+ * --------------------------------------------------------------------------------- */
 
-/* Makes sure that spilling blocks of up to `chunk_bytes` needs no new grant; spills when that is what it takes. */
+/* Makes sure that spilling blocks of up to `chunk_bytes` needs no new grant; spills when that is
+ * what it takes. */
 oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_error *err);
 /* Memory to set aside for writing blocks of up to `bytes`. */
 int64_t oci_sort_workspace_bytes(const oci_sort *sort, int64_t bytes);
-/* Sorts the buffer (if it is not yet), writes sorted positions [from, end) as a run, clears it. No rows: does nothing. */
+/* Sorts the buffer (if it is not yet), writes sorted positions [from, end) as a run, clears it. No
+ * rows: does nothing. */
 oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err);
 /* Merges runs until at most `runs_max` are left. */
 oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err);
@@ -86,12 +90,15 @@ oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err);
 oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err);
 /* OC_EBUDGET for rows that do not fit. */
 oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_error *err);
-/* Makes an OC_EBUDGET of any origin name a limit that is enough for the whole sort. Before memory is released. */
+/* Makes an OC_EBUDGET of any origin name a limit that is enough for the whole sort. Before memory
+ * is released. */
 void oci_sort_name_limit(const oci_sort *sort, oc_error *err);
 
-/* -- top-k (sort_top_k.c) ------------------------------------------------------------------------------------ */
+/* -- top-k (sort_top_k.c)
+ * ------------------------------------------------------------------------------------ */
 
-/* Drops the rows of a batch that cannot be in the result any more. Takes the batch; *out is NULL when none is left. */
+/* Drops the rows of a batch that cannot be in the result any more. Takes the batch; *out is NULL
+ * when none is left. */
 oc_status oci_sort_filter(oci_sort *sort, oci_batch *batch, oci_batch **out, oc_error *err);
 /* Cuts the buffer back to the rows wanted when it holds many more. */
 oc_status oci_sort_cut_back(oci_sort *sort, oc_error *err);

@@ -1,9 +1,10 @@
 /* Writing runs and merging them: the part of the sort that touches the disk.
  *
- * Costs, for N bytes of rows and runs of R bytes: every row is gathered, encoded and written once as part of a run, read once more per merge
- * pass, and written again in all passes but the last. With fan-in k there are ceil(log_k(N / R)) passes. k follows from the
- * memory: each input takes one block and its keys (about limit / 32 x 1.3), so 16-24 inputs fit and one pass is enough up to about 20 x limit,
- * two up to 400 x. */
+ * Costs, for N bytes of rows and runs of R bytes: every row is gathered, encoded and written once
+ * as part of a run, read once more per merge pass, and written again in all passes but the last.
+ * With fan-in k there are ceil(log_k(N / R)) passes. k follows from the memory: each input takes
+ * one block and its keys (about limit / 32 x 1.3), so 16-24 inputs fit and one pass is enough up to
+ * about 20 x limit, two up to 400 x. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,17 +14,21 @@
 #include "base/text.h"
 #include "ops/sort/sort_internal.h"
 
-/* What the consumer of the output may hold besides the batch it was given: a text or compression buffer. */
+/* What the consumer of the output may hold besides the batch it was given: a text or compression
+ * buffer. */
 #define CONSUMER_BYTES ((int64_t)64 << 10)
-/* Headers of slabs (record batch metadata) before the writer knows better: enough for about 100 columns. */
+/* Headers of slabs (record batch metadata) before the writer knows better: enough for about 100
+ * columns. */
 #define HEAD_BYTES_ASSUMED 8192
-/* Without reading ahead a merge waits for the disk at each block; more than two blocks per input gains nothing. */
+/* Without reading ahead a merge waits for the disk at each block; more than two blocks per input
+ * gains nothing. */
 #define SPARE_PER_INPUT 1
 /* How long a sort waits for others of the same context to give memory back. */
 #define WAIT_STEPS_MAX 5000
-#define WAIT_STEP_NS 2000000
+#define WAIT_STEP_NS   2000000
 
-/* -- memory set aside ---------------------------------------------------------------------------------------- */
+/* -- memory set aside
+ * ---------------------------------------------------------------------------------------- */
 
 static int64_t head_bytes(const oci_sort *sort)
 {
@@ -35,7 +40,8 @@ static int64_t slab_charge(const oci_sort *sort, int64_t bytes)
     return oci_mem_charge_of(bytes + head_bytes(sort) + 64);
 }
 
-/* Before the writer exists its encode buffer is estimated: compressed data can be slightly larger than the slab. */
+/* Before the writer exists its encode buffer is estimated: compressed data can be slightly larger
+ * than the slab. */
 static int64_t encode_bytes(const oci_sort *sort, int64_t bytes)
 {
     if (sort->writer != NULL) {
@@ -49,10 +55,12 @@ static int64_t encode_bytes(const oci_sort *sort, int64_t bytes)
 
 int64_t oci_sort_workspace_bytes(const oci_sort *sort, int64_t bytes)
 {
-    return 2 * slab_charge(sort, bytes) + encode_bytes(sort, bytes) + oci_merge_scratch_bytes(sort->block_rows);
+    return 2 * slab_charge(sort, bytes) + encode_bytes(sort, bytes) +
+           oci_merge_scratch_bytes(sort->block_rows);
 }
 
-/* Memory that a merge of the runs so far, one more, and the buffer would like to have: an eighth of the limit at most. */
+/* Memory that a merge of the runs so far, one more, and the buffer would like to have: an eighth of
+ * the limit at most. */
 static int64_t merge_share(const oci_sort *sort)
 {
     int64_t cost = sort->block_bytes + sort->block_bytes / 2;
@@ -80,8 +88,9 @@ static oc_status reserve_patiently(oci_sort *sort, int64_t bytes, oc_error *err)
     }
 }
 
-/* A limit that is enough for rows of this size. Reading, buffering, two slabs and an encode buffer for spilling, two blocks with keys, output and
- * consumer in the merge: about 12 rows at once at worst; blocks and output batches of ordinary size take another quarter of the limit. */
+/* A limit that is enough for rows of this size. Reading, buffering, two slabs and an encode buffer
+ * for spilling, two blocks with keys, output and consumer in the merge: about 12 rows at once at
+ * worst; blocks and output batches of ordinary size take another quarter of the limit. */
 static int64_t enough_for(int64_t row_bytes)
 {
     int64_t enough = 16 * row_bytes + ((int64_t)1 << 20);
@@ -103,7 +112,8 @@ oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_err
 
 void oci_sort_name_limit(const oci_sort *sort, oc_error *err)
 {
-    /* The budget says what this one request would have taken, beside what is in use; more requests of that size follow it. */
+    /* The budget says what this one request would have taken, beside what is in use; more requests
+     * of that size follow it. */
     static const char advice[] = "; raise the memory limit";
     char *old_advice = strstr(err->message, advice);
     if (old_advice != NULL) {
@@ -123,7 +133,8 @@ void oci_sort_name_limit(const oci_sort *sort, oc_error *err)
 
 oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_error *err)
 {
-    /* Grows with the widest chunk; rows already buffered are covered by what is set aside already. */
+    /* Grows with the widest chunk; rows already buffered are covered by what is set aside already.
+     */
     int64_t wide = oci_max64(sort->wide_bytes, chunk_bytes);
     int64_t wanted = oci_sort_workspace_bytes(sort, wide) + merge_share(sort);
     if (wide == sort->wide_bytes && sort->workspace.bytes >= wanted) {
@@ -149,7 +160,8 @@ oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_erro
     return status;
 }
 
-/* -- writing a run ------------------------------------------------------------------------------------------- */
+/* -- writing a run
+ * ------------------------------------------------------------------------------------------- */
 
 static oc_status open_spill(oci_sort *sort, oc_error *err)
 {
@@ -157,15 +169,18 @@ static oc_status open_spill(oci_sort *sort, oc_error *err)
         OC_TRY(oci_spill_file_open(sort->manager, &sort->file, err));
     }
     if (sort->writer == NULL) {
-        OC_TRY(oci_run_writer_create(sort->file, sort->base.schema, sort->mem, sort->worker, &sort->writer, err));
+        OC_TRY(oci_run_writer_create(sort->file, sort->base.schema, sort->mem, sort->worker,
+                                     &sort->writer, err));
     }
     if (sort->decoder == NULL) {
-        OC_TRY(oci_ipc_decoder_create(sort->base.schema, NULL, true, sort->mem, &sort->decoder, err));
+        OC_TRY(
+            oci_ipc_decoder_create(sort->base.schema, NULL, true, sort->mem, &sort->decoder, err));
     }
     return OC_OK;
 }
 
-/* What the keys of rows [start, start + n) will take when the block is read back and they are encoded again. */
+/* What the keys of rows [start, start + n) will take when the block is read back and they are
+ * encoded again. */
 static int64_t key_charge(const oci_sort *sort, int64_t start, int64_t n)
 {
     int64_t stride = oci_row_key_stride(sort->base.schema, sort->keys, sort->n_keys);
@@ -182,22 +197,25 @@ static int64_t key_charge(const oci_sort *sort, int64_t start, int64_t n)
 }
 
 /* Gathers and writes one block of rows from sorted position `at`; at most `most` rows. */
-static oc_status write_block(oci_sort *sort, oci_row_ref *refs, int64_t at, int64_t most, oci_sorted_run *run,
-                             int64_t *written, oc_error *err)
+static oc_status write_block(oci_sort *sort, oci_row_ref *refs, int64_t at, int64_t most,
+                             oci_sorted_run *run, int64_t *written, oc_error *err)
 {
     int64_t n = oci_min64(sort->block_rows, most);
     oci_row_buffer_refs(sort->buffer, at, n, refs);
     int32_t n_sources;
     const oci_batch *const *sources = oci_row_buffer_sources(sort->buffer, &n_sources);
-    OC_TRY(oci_gather_fit(sort->base.schema, sources, refs, n, sort->block_bytes, sort->mem, &n, NULL, err));
+    OC_TRY(oci_gather_fit(sort->base.schema, sources, refs, n, sort->block_bytes, sort->mem, &n,
+                          NULL, err));
     oci_batch *block;
-    OC_TRY(oci_gather(sort->base.schema, sources, refs, n, head_bytes(sort), sort->mem, NULL, &block, err));
+    OC_TRY(oci_gather(sort->base.schema, sources, refs, n, head_bytes(sort), sort->mem, NULL,
+                      &block, err));
     run->key_bytes_max = oci_max64(run->key_bytes_max, key_charge(sort, at, n));
     *written = n;
     return oci_run_writer_add(sort->writer, block, err);
 }
 
-static oc_status write_blocks(oci_sort *sort, int64_t from, int64_t end, oci_sorted_run *run, oc_error *err)
+static oc_status write_blocks(oci_sort *sort, int64_t from, int64_t end, oci_sorted_run *run,
+                              oc_error *err)
 {
     void *refs;
     int64_t refs_bytes = sort->block_rows * (int64_t)sizeof(oci_row_ref);
@@ -238,7 +256,8 @@ static oc_status write_run(oci_sort *sort, int64_t from, int64_t end, oc_error *
 {
     oci_sorted_run run = {0};
     oci_run_extent extent;
-    OC_TRY(oci_run_writer_reserve(sort->writer, oci_run_writer_space_for(sort->writer, sort->wide_bytes), err));
+    OC_TRY(oci_run_writer_reserve(sort->writer,
+                                  oci_run_writer_space_for(sort->writer, sort->wide_bytes), err));
     OC_TRY(oci_run_writer_begin(sort->writer, err));
     oc_status status = write_blocks(sort, from, end, &run, err);
     if (status == OC_OK) {
@@ -297,7 +316,9 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err)
     return status;
 }
 
-/* -- merging ------------------------------------------------------------------------------------------------- */
+/* -- merging
+ * -------------------------------------------------------------------------------------------------
+ */
 
 typedef struct merge_space {
     int64_t slab;  /* largest batch in and out */
@@ -320,14 +341,16 @@ static merge_space measure_space(const oci_sort *sort)
         int64_t share = oci_budget_limit(sort->env->budget) / operators - oci_mem_held(sort->mem);
         free = oci_min64(free, oci_max64(share, free / operators));
     }
-    /* A compressed block is in memory beside the slab it is decoded to; one at a time. An uncompressed one is the slab. */
+    /* A compressed block is in memory beside the slab it is decoded to; one at a time. An
+     * uncompressed one is the slab. */
     free -= sort->manager->codec == OCI_CODEC_NONE ? 0 : oci_mem_charge_of(read);
     free -= oci_mem_charge_of(sort->wide_bytes) / 8 + CONSUMER_BYTES;
     int64_t output = oci_mem_charge_of(oci_max64(slab, sort->output_bytes));
     merge_space space = {.slab = slab};
     /* A step: one batch being gathered, one being written. */
     space.step = free - 2 * slab_charge(sort, slab) - oci_merge_scratch_bytes(sort->block_rows);
-    /* The end: one batch being gathered, one with the consumer, who may turn it into something as large. */
+    /* The end: one batch being gathered, one with the consumer, who may turn it into something as
+     * large. */
     space.final = free - 3 * output - oci_merge_scratch_bytes(sort->output_rows);
     return space;
 }
@@ -360,7 +383,8 @@ static oci_merge_config merge_config(const oci_sort *sort, int32_t start, int32_
     };
 }
 
-static oc_status write_merged(oci_sort *sort, oci_merge *merge, oci_run_extent *extent, oc_error *err)
+static oc_status write_merged(oci_sort *sort, oci_merge *merge, oci_run_extent *extent,
+                              oc_error *err)
 {
     OC_TRY(oci_run_writer_begin(sort->writer, err));
     int64_t rows = 0;
@@ -395,8 +419,10 @@ static oci_sorted_run merged_run(const oci_sort *sort, const oci_merge_step *ste
     return merged;
 }
 
-/* A block of the result can hold more rows than the blocks that went in, as those may have been cut short, and so more key bytes. */
-static int64_t merged_key_bytes(const oci_sort *sort, int64_t key_bytes_max, const oci_run_extent *extent)
+/* A block of the result can hold more rows than the blocks that went in, as those may have been cut
+ * short, and so more key bytes. */
+static int64_t merged_key_bytes(const oci_sort *sort, int64_t key_bytes_max,
+                                const oci_run_extent *extent)
 {
     int64_t stride = oci_row_key_stride(sort->base.schema, sort->keys, sort->n_keys);
     if (stride > 0) {
@@ -406,7 +432,8 @@ static int64_t merged_key_bytes(const oci_sort *sort, int64_t key_bytes_max, con
     return oci_min64(2 * key_bytes_max, oci_max64(key_bytes_max, 2 * extent->slab_bytes_max));
 }
 
-static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t space, oc_error *err)
+static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t space,
+                            oc_error *err)
 {
     oci_merge_config config = merge_config(sort, step->start, step->n);
     config.spare_blocks = spare_blocks(sort, step->start, step->n, space);
@@ -428,11 +455,14 @@ static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t 
 }
 
 /* The plan failed: says so in terms of rows and limits. */
-static oc_status plan(const oci_sort *sort, const merge_space *space, oci_merge_step *step, oc_error *err)
+static oc_status plan(const oci_sort *sort, const merge_space *space, oci_merge_step *step,
+                      oc_error *err)
 {
     int64_t needed;
     oc_status status = oci_merge_plan(&sort->runs, space->step, space->final, step, &needed, err);
-    return status == OC_EBUDGET ? oci_sort_row_too_large(sort, oci_max64(sort->wide_bytes, needed / 2), err) : status;
+    return status == OC_EBUDGET
+               ? oci_sort_row_too_large(sort, oci_max64(sort->wide_bytes, needed / 2), err)
+               : status;
 }
 
 static void show_passes(const oci_sort *sort, int32_t level, const merge_space *space)
@@ -440,7 +470,8 @@ static void show_passes(const oci_sort *sort, int32_t level, const merge_space *
     oci_progress *progress = sort->env->progress;
     if (progress != NULL) {
         atomic_store(&progress->merge_pass, level + 1);
-        atomic_store(&progress->merge_passes, level + oci_merge_passes_left(&sort->runs, space->step, space->final));
+        atomic_store(&progress->merge_passes,
+                     level + oci_merge_passes_left(&sort->runs, space->step, space->final));
     }
 }
 
@@ -477,7 +508,8 @@ static bool buffer_can_stay(const oci_sort *sort)
     return cost <= space.final;
 }
 
-/* Counts the runs that merging starts with, the buffer included unless it only continues the last run. */
+/* Counts the runs that merging starts with, the buffer included unless it only continues the last
+ * run. */
 static void count_runs(const oci_sort *sort)
 {
     oci_progress *progress = sort->env->progress;
@@ -507,7 +539,8 @@ oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
         if (!buffer_can_stay(sort)) {
             sort->is_spilling = true;
             int64_t rows = oci_row_buffer_rows(sort->buffer);
-            oc_status status = write_run(sort, 0, sort->limit < 0 ? rows : oci_min64(rows, sort->limit), err);
+            oc_status status =
+                write_run(sort, 0, sort->limit < 0 ? rows : oci_min64(rows, sort->limit), err);
             sort->is_spilling = false;
             OC_TRY(status);
             oci_row_buffer_clear(sort->buffer);

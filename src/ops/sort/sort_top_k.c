@@ -1,14 +1,16 @@
 /* The first k rows only.
  *
- * Once k rows are known, a row whose key is not below that of the k-th cannot get in (a later row loses ties), so it is dropped on
- * arrival; the buffer is cut back to k rows when it holds twice as many. On most inputs the filter soon drops nearly all rows. When k rows do not
- * fit into memory, runs of at most k rows are spilled and merged like any others. */
+ * Once k rows are known, a row whose key is not below that of the k-th cannot get in (a later row
+ * loses ties), so it is dropped on arrival; the buffer is cut back to k rows when it holds twice as
+ * many. On most inputs the filter soon drops nearly all rows. When k rows do not fit into memory,
+ * runs of at most k rows are spilled and merged like any others. */
 #include <string.h>
 
 #include "base/bits.h"
 #include "ops/sort/sort_internal.h"
 
-/* Cutting back sorts the buffer, so it waits for a decent number of new rows even when k is tiny. */
+/* Cutting back sorts the buffer, so it waits for a decent number of new rows even when k is tiny.
+ */
 #define CUT_BACK_ROWS_MIN 16384
 
 oc_status oci_sort_note_cutoff(oci_sort *sort, oc_error *err)
@@ -41,20 +43,22 @@ static bool is_below_cutoff(const oci_sort *sort, const oci_row_keys *keys, int6
 }
 
 /* Copies the rows of `batch` named by refs[0..n). */
-static oc_status keep_rows(oci_sort *sort, const oci_batch *batch, const oci_row_ref *refs, int64_t n,
-                           oci_batch **out, oc_error *err)
+static oc_status keep_rows(oci_sort *sort, const oci_batch *batch, const oci_row_ref *refs,
+                           int64_t n, oci_batch **out, oc_error *err)
 {
     int64_t fit;
-    OC_TRY(oci_gather_fit(sort->base.schema, &batch, refs, n, INT64_MAX / 4, sort->mem, &fit, NULL, err));
+    OC_TRY(oci_gather_fit(sort->base.schema, &batch, refs, n, INT64_MAX / 4, sort->mem, &fit, NULL,
+                          err));
     if (fit < n) {
         return OC_OK; /* a batch that cannot be copied as a whole stays as it is */
     }
-    oc_status status = oci_gather(sort->base.schema, &batch, refs, n, 0, sort->mem, NULL, out, NULL);
+    oc_status status =
+        oci_gather(sort->base.schema, &batch, refs, n, 0, sort->mem, NULL, out, NULL);
     return status == OC_EBUDGET ? OC_OK : status;
 }
 
-static oc_status filter_rows(oci_sort *sort, oci_batch *batch, const oci_row_keys *keys, oci_row_ref *refs,
-                             oci_batch **out, oc_error *err)
+static oc_status filter_rows(oci_sort *sort, oci_batch *batch, const oci_row_keys *keys,
+                             oci_row_ref *refs, oci_batch **out, oc_error *err)
 {
     int64_t n = 0;
     for (int64_t row = 0; row < batch->length; row++) {
@@ -87,7 +91,8 @@ oc_status oci_sort_filter(oci_sort *sort, oci_batch *batch, oci_batch **out, oc_
     int64_t refs_bytes = (batch->length + 1) * (int64_t)sizeof(oci_row_ref);
     oci_row_keys keys = {0};
     void *refs = NULL;
-    oc_status status = oci_row_keys_encode(batch, sort->keys, sort->n_keys, sort->mem, NULL, &keys, NULL);
+    oc_status status =
+        oci_row_keys_encode(batch, sort->keys, sort->n_keys, sort->mem, NULL, &keys, NULL);
     if (status == OC_OK) {
         status = oci_mem_try_alloc(sort->mem, refs_bytes, &refs, NULL);
     }
@@ -116,9 +121,11 @@ static oc_status copy_best(oci_sort *sort, oci_row_buffer *into, oc_error *err)
         int64_t n = oci_min64(sort->block_rows, sort->limit - at);
         oci_batch *chunk = NULL;
         oci_row_buffer_refs(sort->buffer, at, n, refs);
-        status = oci_gather_fit(sort->base.schema, sources, refs, n, sort->block_bytes, sort->mem, &n, NULL, err);
+        status = oci_gather_fit(sort->base.schema, sources, refs, n, sort->block_bytes, sort->mem,
+                                &n, NULL, err);
         if (status == OC_OK) {
-            status = oci_gather(sort->base.schema, sources, refs, n, 0, sort->mem, NULL, &chunk, err);
+            status =
+                oci_gather(sort->base.schema, sources, refs, n, 0, sort->mem, NULL, &chunk, err);
         }
         if (status == OC_OK) {
             status = oci_row_buffer_add(into, chunk, err);
@@ -156,7 +163,8 @@ oc_status oci_sort_cut_back(oci_sort *sort, oc_error *err)
         if (status == OC_EBUDGET) {
             return oci_sort_spill(sort, 0, err);
         }
-        OC_SET(err, status, "could not keep the first %" PRId64 " rows: %s", sort->limit, oc_status_name(status));
+        OC_SET(err, status, "could not keep the first %" PRId64 " rows: %s", sort->limit,
+               oc_status_name(status));
         return status;
     }
     atomic_store(&sort->held, oci_row_buffer_bytes(sort->buffer));
