@@ -59,6 +59,13 @@ def sort_within(folder, limit, by, *args, source="in.arrows"):
     return done, read(target)
 
 
+def named_limit(message):
+    """The limit that a message says is enough, as an argument."""
+    found = re.search(r"a limit of ([0-9.]+) (KiB|MiB|GiB) is enough", message)
+    assert found, message
+    return found.group(1) + found.group(2)
+
+
 def assert_ascending(column):
     """Sorted by bytes or value; no nulls."""
     values = column.combine_chunks()
@@ -282,6 +289,69 @@ def test_a_small_limit_reads_everything_and_spills_nothing(tmp_path):
     assert result.num_rows == 10 and done.stats["spill_count"] == 0
 
 
+def random_column(rng, generator, rows):
+    kind = rng.choice(["int", "narrow", "text", "long text", "fixed", "dictionary", "few values", "rarely long"])
+    if kind == "int":
+        return pa.array(generator.integers(-2**62, 2**62, rows))
+    if kind == "narrow":
+        return pa.array(generator.integers(0, 20, rows).astype(np.int8), mask=generator.random(rows) < 0.1)
+    if kind == "fixed":
+        width = rng.choice([1, 9, 300])
+        return pa.array([rng.randbytes(width) for _ in range(rows)], pa.binary(width))
+    if kind == "few values":
+        return pa.array([f"value {n}" for n in range(30)]).take(pa.array(generator.integers(0, 30, rows)))
+    if kind == "dictionary":
+        values = pa.array([f"{rng.randrange(10**9)}" + "." * rng.choice([0, 5, 60]) for _ in range(rng.choice([3, 3000]))])
+        return pa.DictionaryArray.from_arrays(pa.array(generator.integers(0, len(values), rows).astype(np.int32)), values)
+    longest = {"text": 30, "long text": rng.choice([300, 5000]), "rarely long": 8}[kind]
+    lengths = generator.integers(0, longest, rows)
+    if kind == "rarely long":
+        lengths[generator.integers(0, rows, 3)] = rng.choice([3000, 60_000])
+    pool = generator.integers(97, 123, int(lengths.max()) + 4096, dtype=np.uint8).tobytes()
+    starts = generator.integers(0, 4096, rows)
+    return pa.array([pool[s:s + n] for s, n in zip(starts.tolist(), lengths.tolist())], pa.binary())
+
+
+def rank_of(array):
+    """Numbers in the order of the values; nulls are -1."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return pc.fill_null(pc.cast(pc.rank(array, null_placement="at_start", tiebreaker="dense"), pa.int64()), -1).to_numpy()
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + int(os.environ.get("OUTCORE_ROUNDS", "12"))))
+def test_random_shapes_at_random_limits(seed, tmp_path):
+    """Succeeds within the limit, or names a limit with which it does."""
+    rng = random.Random(seed)
+    generator = np.random.default_rng(seed)
+    rows = rng.choice([3000, 10_000, 40_000])
+    width = rng.choice([1, 2, 5, 12] if rows > 10_000 else [3, 12, 60])
+    columns = {f"c{i}": random_column(rng, generator, rows) for i in range(width)}
+    table = pa.table({**columns, "n": pa.array(np.arange(rows))})
+    codec = rng.choice(["none", "none", "lz4", "zstd"])
+    options = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec)
+    with pa.ipc.new_stream(str(tmp_path / "in.arrows"), table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=rng.choice([50, 512, 5000, rows]))
+    key = f"c{rng.randrange(width)}"
+    order = np.argsort(rank_of(columns[key]), kind="stable")
+    most = rng.choice([None, None, 1, 700, 5000])
+    kib = rng.randint(1024, 1 << rng.randint(10, 14))
+    args = ["sort", tmp_path / "in.arrows", "--by", f"{key} nulls first", "-o", tmp_path / "out.arrows",
+            "-b", rng.choice([1, 100, 8192]), "--spill-compression", rng.choice(["none", "lz4", "zstd"]),
+            *([] if most is None else ["--limit", most])]
+    what = f"seed {seed}: {rows} rows, {[str(c.type) for c in columns.values()]}, {args}"
+    done = run_measured(tmp_path, *args, "-m", f"{kib}k")
+    assert done.rss <= kib * 1024 + ALLOWANCE, f"{what}, -m {kib}k: {done.rss / MIB:.1f} MiB"
+    if done.code == 3:
+        named = named_limit(done.stderr)
+        done = run_measured(tmp_path, *args, "-m", named)
+        assert done.code == 0, f"{what}, -m {kib}k named {named}: {done.stderr}"
+    assert done.code == 0, f"{what}, -m {kib}k: {done.stderr}"
+    result = read(tmp_path / "out.arrows")
+    assert np.array_equal(result["n"].to_numpy(), order[:most]), f"{what}, -m {kib}k: order"
+    assert result.equals(table.take(pa.array(order[:most])).cast(result.schema)) or "dictionary" in what
+
+
 # ---- rows that do not fit --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("row_bytes", [300_000, 1_000_000, 3_000_000])
@@ -297,10 +367,7 @@ def test_row_that_is_too_large_names_a_limit_that_works(row_bytes, by, codec, tm
     assert done.code == 3, f"exit {done.code}: {done.stderr}"
     assert not (tmp_path / "out.arrows").exists()
     assert done.rss <= MIB + ALLOWANCE
-    found = re.search(r"limit of ([0-9.]+) (KiB|MiB|GiB) is enough|at least ([0-9.]+) (KiB|MiB|GiB)", done.stderr)
-    assert found, done.stderr
-    amount, unit = [group for group in found.groups() if group]
-    named = f"{amount}{unit[0].lower()}"
+    named = named_limit(done.stderr)
     again = run_measured(tmp_path, *args, "-m", named)
     assert again.code == 0, f"{done.stderr}\nwith -m {named}: {again.stderr}"
     assert_ascending(read(tmp_path / "out.arrows")[by])
