@@ -262,6 +262,18 @@ static bool wants_memory(const ipc_reader *reader, const oci_parts *parts, const
            (reader->columns == NULL || oci_parts_bytes(parts) >= body->bytes / 2);
 }
 
+/* Rows of which nothing is there (null columns, or none) are handed out as often as a few forged bytes
+ * say. No data set has that many. */
+static oc_status check_rows(const oci_message *message, oc_error *err)
+{
+    bool is_empty = message->n_buffers == 0 || message->codec == OCI_CODEC_NONE;
+    if (is_empty && message->length > UINT32_MAX && message->length / 8 > message->body_bytes) {
+        OC_FAIL(err, OC_EDATA, "it claims %" PRId64 " rows in a body of %" PRId64 " bytes",
+                message->length, message->body_bytes);
+    }
+    return OC_OK;
+}
+
 /* Prepares a record batch for being handed out. */
 static oc_status begin_batch(ipc_reader *reader, const oci_message *message, oci_body *body,
                              oc_error *err)
@@ -269,6 +281,7 @@ static oc_status begin_batch(ipc_reader *reader, const oci_message *message, oci
     oci_parts parts = {0};
     loaded_body loaded = {0};
     oc_status status = OC_OK;
+    OC_TRY(check_rows(message, err));
     OC_GOTO(oci_parts_init(&parts, reader->schema, message, reader->columns, reader->n_columns,
                            reader->mem, err));
     if (wants_memory(reader, &parts, body)) {

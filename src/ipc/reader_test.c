@@ -461,6 +461,25 @@ static void flipped_bytes_in_large_batches_are_errors_or_harmless(void **state)
     free(r);
 }
 
+static void rows_of_which_nothing_is_there_are_not_believed(void **state)
+{
+    (void)state;
+    arrow_maker maker = {.length = 0x123456789};
+    oci_batch *batch = make_column_batch("n", &maker);
+    byte_sink bytes;
+    write_one(batch, false, OCI_CODEC_NONE, &bytes);
+    read_result *r = calloc(1, sizeof *r);
+    fixture f;
+    open_fixture(&f, MIB);
+    read_bytes(&f, &bytes, 0, false, r);
+    assert_int_equal(r->status, OC_EDATA);
+    assert_int_equal(r->rows, 0);
+    close_fixture(&f);
+    free(r);
+    free(bytes.data);
+    oci_batch_release(batch);
+}
+
 static void a_missing_byte_is_an_error_or_harmless(void **state)
 {
     (void)state;
@@ -662,6 +681,7 @@ int main(void)
         cmocka_unit_test(truncation_at_any_byte_is_reported),
         cmocka_unit_test(any_flipped_byte_is_an_error_or_harmless),
         cmocka_unit_test(flipped_bytes_in_large_batches_are_errors_or_harmless),
+        cmocka_unit_test(rows_of_which_nothing_is_there_are_not_believed),
         cmocka_unit_test(a_missing_byte_is_an_error_or_harmless),
         cmocka_unit_test(every_failing_operation_is_an_error_and_leaves_nothing_behind),
         cmocka_unit_test(cancel_ends_the_reading),

@@ -360,13 +360,18 @@ static oc_status write_viewed(oci_ipc_writer *writer, const oci_batch *batch, oc
     return status;
 }
 
-/* How many rows from `row` on go into one message: all of them, unless that would take too much
- * of the budget. */
+/* What a message may take: an eighth of the budget. */
+static int64_t message_bytes_max(const oci_ipc_writer *writer)
+{
+    return oci_max64(oci_budget_limit(writer->env->budget) / MESSAGE_SHARE, MESSAGE_BYTES_MIN);
+}
+
+/* How many rows from `row` on go into one message: all of them, unless that would take too much of
+ * the budget. */
 static oc_status fit_rows(const oci_ipc_writer *writer, const oci_batch *batch, int64_t row,
                           int64_t *n, oc_error *err)
 {
-    int64_t bytes_max =
-        oci_max64(oci_budget_limit(writer->env->budget) / MESSAGE_SHARE, MESSAGE_BYTES_MIN);
+    int64_t bytes_max = message_bytes_max(writer);
     *n = batch->length - row;
     if (*n == 0 || (batch->bytes > 0 && batch->bytes <= bytes_max)) {
         return OC_OK;
@@ -375,17 +380,30 @@ static oc_status fit_rows(const oci_ipc_writer *writer, const oci_batch *batch, 
                                 err);
 }
 
+/* Copies a batch, so that its views refer to no more than they use. Views that share bytes get bytes
+ * of their own by that: the copy may be larger than the batch, and is made in parts then. */
+static oc_status write_compacted(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
+{
+    int64_t row = 0;
+    do {
+        int64_t n = 0;
+        OC_TRY(oci_gather_range_fit(writer->working, batch, row, batch->length - row,
+                                    message_bytes_max(writer), writer->mem, &n, NULL, err));
+        oci_batch *compact = NULL;
+        OC_TRY(
+            oci_gather_range(writer->working, batch, row, n, 0, writer->mem, NULL, &compact, err));
+        oc_status status = write_viewed(writer, compact, err);
+        oci_batch_release(compact);
+        OC_TRY(status);
+        row += n;
+    } while (row < batch->length);
+    return OC_OK;
+}
+
 static oc_status write_piece(oci_ipc_writer *writer, const oci_batch *piece, oc_error *err)
 {
-    if (!is_wasteful(piece)) {
-        return write_viewed(writer, piece, err);
-    }
-    oci_batch *compact = NULL;
-    OC_TRY(oci_gather_range(writer->working, piece, 0, piece->length, 0, writer->mem, NULL,
-                            &compact, err));
-    oc_status status = write_viewed(writer, compact, err);
-    oci_batch_release(compact);
-    return status;
+    return is_wasteful(piece) ? write_compacted(writer, piece, err)
+                              : write_viewed(writer, piece, err);
 }
 
 /* Each column has the announced type or its working form. */

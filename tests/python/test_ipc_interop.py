@@ -362,6 +362,31 @@ def test_views_that_share_and_skip_bytes(tmp_path):
             assert [v for b in actual for v in b.column(name).to_pylist()] == values + values[17:22]
 
 
+def test_views_that_share_a_lot_beside_wasteful_ones(tmp_path):
+    """A copy of the shared ones is far larger than the batch; it has to come in parts."""
+    long = b"x" * 20_000
+    shared = pa.Array.from_buffers(pa.string_view(), 3000, [None, pa.py_buffer(
+        struct.pack("<i4sii", len(long), long[:4], 0, 0) * 3000), pa.py_buffer(long)])
+    wasteful = pa.array([f"row number {i} of many others" for i in range(100_000)],
+                        pa.string_view()).slice(50_000, 3000)
+    batch = pa.RecordBatch.from_pydict({"shared": shared, "wasteful": wasteful})
+    source = write(tmp_path / "in", [batch])
+    run(source, tmp_path / "out", limit=64 * MIB, temp=tmp_path)
+    schema, actual = read(tmp_path / "out")
+    assert_same([batch], schema, actual)
+
+
+@pytest.mark.parametrize("file_format", [False, True], ids=["stream", "file"])
+def test_dictionaries_without_rows_or_with_nulls(tmp_path, file_format):
+    batches = [pa.RecordBatch.from_pydict({"d": pa.DictionaryArray.from_arrays(
+        pa.array(indices, pa.int8()), pa.array(values, pa.utf8()))})
+        for indices, values in [([], []), ([None, None], ["q"]), ([0, 1, 0], ["a", "b"]), ([1, 0], ["a", None])]]
+    source = write(tmp_path / "in", batches)
+    run(source, tmp_path / "out", **({"file": True} if file_format else {}))
+    schema, actual = read(tmp_path / "out")
+    assert_same(batches, schema, actual)
+
+
 def test_slices_of_views_do_not_take_everything_along(tmp_path):
     batch = pa.RecordBatch.from_pydict({"v": pa.array([f"row number {i} of many" for i in range(50_000)],
                                                       pa.string_view())})
