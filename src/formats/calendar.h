@@ -1,7 +1,8 @@
-/* Days and dates of the proleptic Gregorian calendar, for all of int64 that a timestamp in seconds can reach.
+/* Days and dates of the proleptic Gregorian calendar, for all of int64 that a timestamp in seconds
+ * can reach.
  *
- * Both directions count from 1 March, so that the leap day is the last of its year, and in eras of 400 years, which all
- * have 146,097 days. */
+ * Both directions count from 1 March, so that the leap day is the last of its year, and in eras of
+ * 400 years, which all have 146,097 days. */
 #ifndef OUTCORE_FORMATS_CALENDAR_H
 #define OUTCORE_FORMATS_CALENDAR_H
 
@@ -55,7 +56,8 @@ static inline oci_date oci_date_of_days(int64_t days)
     return date;
 }
 
-/* The largest multiple of `unit` that is <= value, divided by it; *rest gets what is left, 0..unit-1. */
+/* The largest multiple of `unit` that is <= value, divided by it; *rest gets what is left,
+ * 0..unit-1. */
 static inline int64_t oci_floor_divide(int64_t value, int64_t unit, int64_t *rest)
 {
     int64_t quotient = value / unit;

@@ -1,8 +1,9 @@
 /* csv_bench [FILE [COLUMNS]]: how fast CSV text becomes batches.
  *
- * FILE is guessed at like any other, unless COLUMNS declares its columns. Without arguments it makes rows of the shape of
- * TPC-H's lineitem in a temporary file. Prints for each step the best of three runs: scanning alone (positions of all
- * fields), reading into batches, and reading and writing as CSV to /dev/null. The file should be in the page cache. */
+ * FILE is guessed at like any other, unless COLUMNS declares its columns. Without arguments it
+ * makes rows of the shape of TPC-H's lineitem in a temporary file. Prints for each step the best of
+ * three runs: scanning alone (positions of all fields), reading into batches, and reading and
+ * writing as CSV to /dev/null. The file should be in the page cache. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* Columns filled from scanned positions. See csv_column.h.
  *
- * FILL_FIXED makes one loop per type around one parse function, so that each loop is straight and inlined. Texts are copied
- * with one blind copy of 16 bytes when they are that short, which most are.
+ * FILL_FIXED makes one loop per type around one parse function, so that each loop is straight and
+ * inlined. Texts are copied with one blind copy of 16 bytes when they are that short, which most
+ * are.
  *
- * In columns of text or bytes "" is an empty value; in all others it is null like an unquoted empty field. */
+ * In columns of text or bytes "" is an empty value; in all others it is null like an unquoted empty
+ * field. */
 #include "formats/csv_column.h"
 
 #include <string.h>
@@ -12,7 +14,7 @@
 #include "base/bits.h"
 #include "formats/csv_scan.h"
 
-/* ---- nulls and padding ---------------------------------------------------------------------------------------- */
+/* ---- nulls and padding ----------------------------------------------------------------------- */
 
 static void mark_null(oci_csv_fill *out, uint8_t *bitmap, int64_t row, int64_t n_rows)
 {
@@ -39,7 +41,7 @@ static void zero_padding(uint8_t *buffer, int64_t size)
     memset(buffer + size, 0, (size_t)(oci_round_up(size, 8) - size));
 }
 
-/* ---- fixed width ---------------------------------------------------------------------------------------------- */
+/* ---- fixed width ----------------------------------------------------------------------------- */
 
 #define FILL_FIXED(name, type, parse)                                                              \
     static void name(const oci_csv_column *column, const oci_csv_rows *rows, uint8_t *to,          \
@@ -251,10 +253,10 @@ static void fill_null(const oci_csv_column *column, const oci_csv_rows *rows, ui
     }
 }
 
-/* ---- bytes of any length -------------------------------------------------------------------------------------- */
+/* ---- bytes of any length --------------------------------------------------------------------- */
 
-/* Copies a field's text to `to`, which may be scribbled on up to 16 bytes behind; returns its length. Doubled quotes
- * become single ones. */
+/* Copies a field's text to `to`, which may be scribbled on up to 16 bytes behind; returns its
+ * length. Doubled quotes become single ones. */
 static inline int64_t copy_text(uint8_t *to, const uint8_t *text, int64_t length, bool quoted,
                                 uint8_t quote)
 {
@@ -305,8 +307,8 @@ static bool decode_hex(uint8_t *to, const uint8_t *from, int64_t n_digits)
     return true;
 }
 
-/* The bytes of a binary field that was copied to `to`: "\x" and hex digits are decoded in place, anything else is raw. False for a
- * broken hex text. */
+/* The bytes of a binary field that was copied to `to`: "\x" and hex digits are decoded in place,
+ * anything else is raw. False for a broken hex text. */
 static inline bool decode_binary(uint8_t *to, int64_t *length)
 {
     if (*length < 2 || to[0] != '\\' || to[1] != 'x') {
@@ -421,7 +423,7 @@ static void fill_fixed_binary(const oci_csv_column *column, const oci_csv_rows *
     }
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 typedef void (*fill_function)(const oci_csv_column *column, const oci_csv_rows *rows, uint8_t *to,
                               uint8_t *bitmap, oci_csv_fill *out);

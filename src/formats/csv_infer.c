@@ -1,7 +1,9 @@
-/* Guesses about CSV text. See csv_infer.h. The name of a time zone is the one thing that comes from malloc, as schemas do.
+/* Guesses about CSV text. See csv_infer.h. The name of a time zone is the one thing that comes from
+ * malloc, as schemas do.
  *
- * Types form a small lattice: each value says which types could hold it, and a column keeps the types that all of its values
- * agree on. The narrowest of what is left wins; nothing left means text. */
+ * Types form a small lattice: each value says which types could hold it, and a column keeps the
+ * types that all of its values agree on. The narrowest of what is left wins; nothing left means
+ * text. */
 #include "formats/csv_infer.h"
 
 #include <stdlib.h>
@@ -22,7 +24,8 @@ enum {
 /* Records looked at for the delimiter: enough to tell a pattern from an accident. */
 enum { DELIMITER_RECORDS = 1000 };
 
-/* A float, unless an integer is meant: "12345678901234567890" would lose digits and "01.5" its zero. */
+/* A float, unless an integer is meant: "12345678901234567890" would lose digits and "01.5" its
+ * zero. */
 static bool is_float(const uint8_t *text, int64_t length)
 {
     double value;
@@ -121,7 +124,7 @@ oc_status oci_csv_guess_apply(const oci_csv_guess *guess, oci_field *field, oc_e
     return OC_OK;
 }
 
-/* ---- delimiter ------------------------------------------------------------------------------------------------ */
+/* ---- delimiter ------------------------------------------------------------------------------- */
 
 /* How well a delimiter fits: records that have as many fields as the first one, and that number. */
 typedef struct {
@@ -152,7 +155,8 @@ static fit fit_of(const uint8_t *data, int64_t size, int64_t start, const oci_cs
     return f;
 }
 
-/* More records alike is better; among equals, more fields. A delimiter that never occurs is no candidate. */
+/* More records alike is better; among equals, more fields. A delimiter that never occurs is no
+ * candidate. */
 static bool is_better(const fit *a, const fit *b)
 {
     if (a->n_fields <= 1 || a->n_records == 0) {

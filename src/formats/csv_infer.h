@@ -1,7 +1,8 @@
 /* Guesses about CSV text, made over a sample: delimiter, header, types.
  *
- * A guess never changes a value without notice: a type is guessed only when every value of the sample would be written
- * back the same (so "007" stays text), and a later value that does not fit is an error, not another type. */
+ * A guess never changes a value without notice: a type is guessed only when every value of the
+ * sample would be written back the same (so "007" stays text), and a later value that does not fit
+ * is an error, not another type. */
 #ifndef OUTCORE_FORMATS_CSV_INFER_H
 #define OUTCORE_FORMATS_CSV_INFER_H
 
@@ -9,8 +10,8 @@
 #include "formats/csv_column.h"
 #include "formats/csv_scan.h"
 
-/* The delimiter among , tab ; | that cuts the records of data[start..size) into the same number of fields, most of them
- * when several do; ',' when none does. `dialect` gives the quote. */
+/* The delimiter among , tab ; | that cuts the records of data[start..size) into the same number of
+ * fields, most of them when several do; ',' when none does. `dialect` gives the quote. */
 uint8_t oci_csv_guess_delimiter(const uint8_t *data, int64_t size, int64_t start,
                                 const oci_csv_dialect *dialect);
 

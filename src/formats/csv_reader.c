@@ -6,11 +6,12 @@
  *   fit                     fewer rows when their slab would pass the block
  *   fill (csv_column.h)     one slab, column by column, in the order of an IPC body
  *
- * Memory: window, positions and slab of about a block each. When the slab is refused the batch is halved until it
- * is one row; a row that does not fit is OC_EBUDGET. The column array of a batch comes from malloc, as batches do; its size
- * is that of the schema.
+ * Memory: window, positions and slab of about a block each. When the slab is refused the batch is
+ * halved until it is one row; a row that does not fit is OC_EBUDGET. The column array of a batch
+ * comes from malloc, as batches do; its size is that of the schema.
  *
- * A bad record ends the stream, after the good ones before it were handed out. Errors are kept and given again. */
+ * A bad record ends the stream, after the good ones before it were handed out. Errors are kept and
+ * given again. */
 #include "formats/csv.h"
 
 #include <assert.h>
@@ -47,11 +48,12 @@ static int64_t bitmap_bytes(const csv_reader *r)
     return oci_round_up(oci_bytes_for_bits(r->positions_records), 8);
 }
 
-/* ---- errors --------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 enum { VALUE_TEXT_MAX = 160 };
 
-/* The value for a message: at most 40 bytes, what is not printable ASCII or valid-looking UTF-8 as \xHH. */
+/* The value for a message: at most 40 bytes, what is not printable ASCII or valid-looking UTF-8 as
+ * \xHH. */
 static const char *value_text(const uint8_t *text, int64_t length, char out[VALUE_TEXT_MAX + 8])
 {
     const int64_t shown_max = 40;
@@ -138,7 +140,7 @@ static oc_status fail_record(const csv_reader *r, const oci_csv_scan *scan, oci_
             r->shape.n_fields);
 }
 
-/* ---- a batch -------------------------------------------------------------------------------------------------- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 /* One pointer and one size per column, for columns of views: they have one buffer each. */
 typedef struct {
@@ -167,7 +169,8 @@ static int64_t fit_rows(const csv_reader *r, oci_csv_rows *rows)
     return bound;
 }
 
-/* Describes a filled column, after putting the validity in front when there are nulls. Returns the end of its buffers. */
+/* Describes a filled column, after putting the validity in front when there are nulls. Returns the
+ * end of its buffers. */
 static uint8_t *finish_column(const csv_reader *r, const oci_csv_fill *fill, int64_t n_rows,
                               uint8_t *to, view_buffer *view, oci_column *column)
 {
@@ -351,7 +354,7 @@ static oc_status reader_next(oci_stream *stream, oci_batch **out, oc_error *err)
     return r->failed;
 }
 
-/* ---- opening and closing -------------------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void reader_close(oci_stream *stream)
 {

@@ -14,7 +14,7 @@
 #include "formats/format_value.h"
 #include "support/memory_file.h"
 
-/* ---- reading into a text ----------------------------------------------------------------------------------------
+/* ---- reading into a text ---------------------------------------------------------------------
  *
  * Tables are compared as text: one line per row, values split by '|', null as "~". */
 
@@ -118,7 +118,8 @@ static oc_status read_all(const test_env *t, oci_file *file, const oci_csv_optio
     return status;
 }
 
-/* Reads `text` with windows and batches of several sizes, each of which must give `want` (schema line, then rows). */
+/* Reads `text` with windows and batches of several sizes, each of which must give `want` (schema
+ * line, then rows). */
 static void check_reading_bytes(const char *text, int64_t size, const oci_csv_options *options,
                                 const char *want)
 {
@@ -190,7 +191,7 @@ static const char *reading_error(const char *text, const oci_csv_options *option
         .header = 0, .delimiter = ',', .declared = (schema) \
     }
 
-/* ---- records and fields ----------------------------------------------------------------------------------------- */
+/* ---- records and fields ---------------------------------------------------------------------- */
 
 static void fields_of_rfc_4180_are_split_at_every_cut(void **state)
 {
@@ -296,7 +297,7 @@ static void trailing_delimiters_are_no_field(void **state)
     oci_schema_release(ab);
 }
 
-/* ---- guessing --------------------------------------------------------------------------------------------------- */
+/* ---- guessing -------------------------------------------------------------------------------- */
 
 static void delimiters_are_guessed(void **state)
 {
@@ -399,7 +400,7 @@ static void an_empty_file_needs_declared_columns(void **state)
     oci_schema_release(ab);
 }
 
-/* ---- declared and selected columns ------------------------------------------------------------------------------ */
+/* ---- declared and selected columns ----------------------------------------------------------- */
 
 static void declared_columns_are_found_by_name_in_the_header(void **state)
 {
@@ -516,7 +517,7 @@ static void unreadable_types_are_refused_by_name(void **state)
     oci_schema_release(schema);
 }
 
-/* ---- errors ----------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void errors_name_line_column_value_and_a_way_out(void **state)
 {
@@ -607,7 +608,7 @@ static void impossible_options_are_refused(void **state)
     }
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* A file of ordinary rows around one long value. */
 static char *text_with_long_value(int64_t length, int64_t *size)
@@ -791,7 +792,7 @@ static void progress_counts_the_bytes_read(void **state)
     test_env_deinit(&t);
 }
 
-/* ---- faults ----------------------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static const char fault_text[] =
     "id,body,day\n1,x,2024-01-01\n2,\"a \"\"quoted\"\" text over\ntwo lines\",\n,,2024-01-03\n";
@@ -854,7 +855,7 @@ static void every_failed_allocation_and_read_is_reported_and_undone(void **state
     unlink(path);
 }
 
-/* ---- inputs of others ------------------------------------------------------------------------------------------- */
+/* ---- inputs of others ------------------------------------------------------------------------ */
 
 static char *load_file(const char *folder, const char *name, int64_t *size)
 {

@@ -1,11 +1,13 @@
 /* Records and fields by masks of 64 bytes. See csv_scan.h.
  *
- * A block of 64 bytes becomes three masks: delimiters, line feeds, quotes. While no quote is near, each set bit ends a
- * field and nothing else has to be looked at. A block with a quote, or one inside a quoted field, goes bit by bit through
- * a small state machine. A quote opens a field only as its first byte; elsewhere in an unquoted field it is an ordinary
- * character (5" pipes are common). After the closing quote there must be a delimiter or the end of the line.
+ * A block of 64 bytes becomes three masks: delimiters, line feeds, quotes. While no quote is near,
+ * each set bit ends a field and nothing else has to be looked at. A block with a quote, or one
+ * inside a quoted field, goes bit by bit through a small state machine. A quote opens a field only
+ * as its first byte; elsewhere in an unquoted field it is an ordinary character (5" pipes are
+ * common). After the closing quote there must be a delimiter or the end of the line.
  *
- * On x86-64 the masks come from SSE2, which every such processor has; elsewhere from arithmetic on 64-bit words. */
+ * On x86-64 the masks come from SSE2, which every such processor has; elsewhere from arithmetic on
+ * 64-bit words. */
 #include "formats/csv_scan.h"
 
 #include <assert.h>
@@ -222,7 +224,8 @@ static int take_quoted(state *s, int64_t base, const masks *m)
         int stop = GO_ON;
         if (s->in_quotes) {
             stop = close_quote(s, at);
-            /* What lies between the opening and this quote was masked away; what follows was not. */
+            /* What lies between the opening and this quote was masked away; what follows was
+             * not. */
             bits |= (m->delimiters | m->newlines) & ~((lowest << 1) - 1);
         } else if (m->quotes & lowest) {
             s->in_quotes = at == field_start(s);

@@ -1,14 +1,15 @@
 /* Where records and fields of CSV text begin and end.
  *
- * The scanner finds positions and touches no value: the reader scans a stretch of its buffer first and then fills its
- * columns one by one from the positions. A scan always starts at the first byte of a record, so a record that a buffer
- * cuts in two is simply scanned anew when more of it is there, and no state has to survive between two scans.
+ * The scanner finds positions and touches no value: the reader scans a stretch of its buffer first
+ * and then fills its columns one by one from the positions. A scan always starts at the first byte
+ * of a record, so a record that a buffer cuts in two is simply scanned anew when more of it is
+ * there, and no state has to survive between two scans.
  *
  * Positions. A record of n fields takes n + 1 entries p[0..n], relative to `data`: field k is
- * [p[k] + 1, p[k + 1]), where p[0] is the byte before the record and the others are delimiters, or the end of the
- * record (LF, or CR of CR LF). The entry that ends a field carries OCI_CSV_QUOTED when the field is quoted; the range
- * then includes both quotes, and quotes inside are still doubled. So the byte before the first record must exist:
- * start >= 1. */
+ * [p[k] + 1, p[k + 1]), where p[0] is the byte before the record and the others are delimiters, or
+ * the end of the record (LF, or CR of CR LF). The entry that ends a field carries OCI_CSV_QUOTED
+ * when the field is quoted; the range then includes both quotes, and quotes inside are still
+ * doubled. So the byte before the first record must exist: start >= 1. */
 #ifndef OUTCORE_FORMATS_CSV_SCAN_H
 #define OUTCORE_FORMATS_CSV_SCAN_H
 
@@ -52,22 +53,23 @@ typedef struct oci_csv_scan {
     int64_t problem_at; /* position of the byte after the quote for OCI_CSV_STOP_AFTER_QUOTE */
 } oci_csv_scan;
 
-/* Finds complete records (ended by LF) from `start` on. After a stop for a bad record, the good ones before it were
- * counted and `start` is the bad one. */
+/* Finds complete records (ended by LF) from `start` on. After a stop for a bad record, the good
+ * ones before it were counted and `start` is the bad one. */
 oci_csv_stop oci_csv_scan_records(oci_csv_scan *scan);
 
-/* One record of any number of fields, slowly: for headers, for guessing and for error messages. Looks at
- * data[start..size). Fields are counted as they are written, so a trailing delimiter begins one more, empty field. Calls
- * `take` (may be NULL) with the range of each field as in `positions`. Returns where the next record starts, or -1 when the
- * record is not complete; *n_fields (may be NULL) is 0 for a blank line. *quote_at (may be NULL) is where an open quote
+/* One record of any number of fields, slowly: for headers, for guessing and for error messages.
+ * Looks at data[start..size). Fields are counted as they are written, so a trailing delimiter
+ * begins one more, empty field. Calls `take` (may be NULL) with the range of each field as in
+ * `positions`. Returns where the next record starts, or -1 when the record is not complete;
+ * *n_fields (may be NULL) is 0 for a blank line. *quote_at (may be NULL) is where an open quote
  * begins when the record is incomplete, else -1. */
 int64_t oci_csv_scan_one(const uint8_t *data, int64_t size, int64_t start,
                          const oci_csv_dialect *dialect,
                          void (*take)(void *arg, int64_t from, int64_t to, bool quoted), void *arg,
                          int64_t *n_fields, int64_t *quote_at);
 
-/* Finds the end of one record that does not fit a buffer, piece by piece. Zero-initialise, then feed the text from the start of the
- * record on. */
+/* Finds the end of one record that does not fit a buffer, piece by piece. Zero-initialise, then
+ * feed the text from the start of the record on. */
 typedef struct oci_csv_measure {
     int64_t length; /* bytes fed so far, up to and including the LF at the end */
     bool inside;    /* behind the first byte of a field */

@@ -112,7 +112,8 @@ static void fast_scan_finds_what_the_slow_one_finds(void **state)
     }
 }
 
-/* Scans any text with a window that ends at each byte; the outcome must be what a whole window gives. */
+/* Scans any text with a window that ends at each byte; the outcome must be what a whole window
+ * gives. */
 static void every_cut_gives_a_prefix_of_the_records(void **state)
 {
     (void)state;

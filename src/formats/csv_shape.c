@@ -2,10 +2,11 @@
  *
  *   first record -> delimiter -> number of fields -> header or not -> names
  *   declared columns -> their types;  the others -> types guessed over the sample
- *   selected columns -> the schema of the batches, and for each of its columns the field to read it from
+ *   selected columns -> the schema of the batches, and where each of its columns is read from
  *
- * Memory: the schema and the lists made on the way to it come from malloc, as schemas do; since the number of columns is the
- * file's choice, an estimate of their size is charged before they are made. */
+ * Memory: the schema and the lists made on the way to it come from malloc, as schemas do; since the
+ * number of columns is the file's choice, an estimate of their size is charged before they are
+ * made. */
 #include "formats/csv_shape.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ static oc_status allocate_list(column_list *list, int32_t capacity, oc_error *er
     return OC_OK;
 }
 
-/* ---- options -------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static oc_status check_dialect(const oci_csv_options *options, oc_error *err)
 {
@@ -93,7 +94,7 @@ static oc_status take_options(oci_csv_shape *shape, const oci_csv_options *optio
     return OC_OK;
 }
 
-/* ---- the first record ----------------------------------------------------------------------------------------- */
+/* ---- the first record ------------------------------------------------------------------------ */
 
 /* Makes sure that there is a complete record ahead, behind any blank lines; *found is false in an
  * empty file. The blank lines stay (as long as they fit the window): in a file of one column they
@@ -216,8 +217,8 @@ static oc_status find_dialect(oci_csv_shape *shape, const oci_csv_window *window
     int64_t n_fields = 0;
     (void)oci_csv_scan_one(data, window->size, at, dialect, NULL, NULL, &n_fields, NULL);
     n_fields = oci_max64(n_fields, 1); /* a blank line that is a row */
-    /* As .tbl files are written. With other delimiters a last column without values is more likely, unless the
-     * declared columns say otherwise. */
+    /* As .tbl files are written. With other delimiters a last column without values is more likely,
+     * unless the declared columns say otherwise. */
     bool one_less_declared = options->declared != NULL &&
                              n_fields == (int64_t)options->declared->n_fields + 1;
     if (!dialect->trailing_delimiter &&
@@ -237,10 +238,10 @@ static oc_status find_dialect(oci_csv_shape *shape, const oci_csv_window *window
     return OC_OK;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* The text of a field of the first record as a name: unquoted, doubled quotes single, NUL bytes as '?'. "columnN" when
- * empty or without header. */
+/* The text of a field of the first record as a name: unquoted, doubled quotes single, NUL bytes as
+ * '?'. "columnN" when empty or without header. */
 static oc_status init_named_field(const first_record *first, int32_t index, bool header,
                                   oci_field *field, oc_error *err)
 {
@@ -295,7 +296,8 @@ static int compare_hashes(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Whether all fields of the first record differ. By their hashes: a collision would only make the guess "no header". */
+/* Whether all fields of the first record differ. By their hashes: a collision would only make the
+ * guess "no header". */
 static oc_status are_unique(const first_record *first, int32_t n, bool *out, oc_error *err)
 {
     void *block;
@@ -368,7 +370,7 @@ static oc_status find_header(const oci_csv_shape *shape, const first_record *fir
     return looks_like_header(first, shape->n_fields, out, err);
 }
 
-/* ---- declared columns ----------------------------------------------------------------------------------------- */
+/* ---- declared columns ------------------------------------------------------------------------ */
 
 static oc_status replace_field(column_list *list, int32_t index, const oci_field *by, oc_error *err)
 {
@@ -378,6 +380,19 @@ static oc_status replace_field(column_list *list, int32_t index, const oci_field
     list->fields[index] = copy;
     list->inferred[index] = false;
     return OC_OK;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool same_any_case(const char *a, const char *b)
+{
+    for (; *a != '\0' && lower(*a) == lower(*b); a++) {
+        b++;
+    }
+    return lower(*a) == lower(*b);
 }
 
 /* Finds each declared name among the names of the file: where[i] = its index. */
@@ -390,7 +405,7 @@ static oc_status find_declared(const column_list *list, const oci_schema *declar
         for (int pass = 0; pass < 2 && n_found == 0; pass++) {
             for (int32_t k = 0; k < list->n; k++) {
                 const char *candidate = list->fields[k].name;
-                if (pass == 0 ? strcmp(name, candidate) == 0 : strcasecmp(name, candidate) == 0) {
+                if (pass == 0 ? strcmp(name, candidate) == 0 : same_any_case(name, candidate)) {
                     where[i] = k;
                     n_found++;
                 }
@@ -412,7 +427,8 @@ static oc_status find_declared(const column_list *list, const oci_schema *declar
     return OC_OK;
 }
 
-/* When every column was declared, their order is the declared one. `where` is a permutation then. */
+/* When every column was declared, their order is the declared one. `where` is a permutation
+ * then. */
 static void reorder_as_declared(column_list *list, const int32_t *where, column_list *spare)
 {
     for (int32_t i = 0; i < list->n; i++) {
@@ -457,7 +473,7 @@ done:
     return status;
 }
 
-/* ---- types ---------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static void guess_rows(const column_list *list, const oci_csv_rows *rows, oci_csv_guess *guesses)
 {
@@ -468,7 +484,8 @@ static void guess_rows(const column_list *list, const oci_csv_rows *rows, oci_cs
     }
 }
 
-/* Runs over the complete records of the window. A bad record ends the sample; reading reports it. */
+/* Runs over the complete records of the window. A bad record ends the sample; reading reports
+ * it. */
 static oc_status guess_over_sample(const oci_csv_shape *shape, const oci_csv_window *window,
                                    const column_list *list, oci_csv_guess *guesses, oc_error *err)
 {
@@ -526,7 +543,7 @@ done:
     return status;
 }
 
-/* ---- the result ----------------------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static oc_status init_columns(oci_csv_shape *shape, const column_list *list, const int32_t *picked,
                               oc_error *err)

@@ -1,4 +1,5 @@
-/* What a CSV file looks like: dialect, names, types. Found once, from the first stretch of the file and the options. */
+/* What a CSV file looks like: dialect, names, types. Found once, from the first stretch of the file
+ * and the options. */
 #ifndef OUTCORE_FORMATS_CSV_SHAPE_H
 #define OUTCORE_FORMATS_CSV_SHAPE_H
 
@@ -20,8 +21,9 @@ typedef struct oci_csv_shape {
     oci_reservation names; /* pays for the schema, whose size the file decides */
 } oci_csv_shape;
 
-/* Looks at the text in `window`, reading on until there is a record, and consumes the header when there is one.
- * OC_EINVAL: options that contradict each other or the header. OC_EDATA: an empty file of which nothing was declared. */
+/* Looks at the text in `window`, reading on until there is a record, and consumes the header when
+ * there is one. OC_EINVAL: options that contradict each other or the header. OC_EDATA: an empty
+ * file of which nothing was declared. */
 OC_NODISCARD oc_status oci_csv_shape_find(oci_csv_shape *shape, oci_csv_window *window,
                                           const oci_csv_options *options, oci_mem *mem,
                                           oc_error *err);

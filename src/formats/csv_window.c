@@ -1,8 +1,8 @@
 /* The stretch of a CSV file that is in memory. See csv_window.h.
  *
- * Growing doubles the room, or adds a quarter when the budget refuses that. A record that the budget cannot hold is an error
- * that must name a limit that works, so the rest of the record is read through the window and only counted, up to the
- * largest size that can be handled at all. */
+ * Growing doubles the room, or adds a quarter when the budget refuses that. A record that the
+ * budget cannot hold is an error that must name a limit that works, so the rest of the record is
+ * read through the window and only counted, up to the largest size that can be handled at all. */
 #include "formats/csv_window.h"
 
 #include <assert.h>
@@ -12,8 +12,8 @@
 #include "base/bits.h"
 #include "base/text.h"
 
-/* Copies of a long record that exist at the same time at worst: window old and new, batch, key, the output of an operator
- * and what it is written from, each rounded up. */
+/* Copies of a long record that exist at the same time at worst: window old and new, batch, key, the
+ * output of an operator and what it is written from, each rounded up. */
 enum { RECORD_COPIES = 8 };
 /* What everything else may need meanwhile. */
 #define NEEDED_BASE (INT64_C(2) << 20)
@@ -75,7 +75,8 @@ static oc_status read_on(oci_csv_window *window, oc_error *err)
     return OC_OK;
 }
 
-/* Byte order marks and magic numbers of what is no CSV text, to say so instead of showing garbage. */
+/* Byte order marks and magic numbers of what is no CSV text, to say so instead of showing
+ * garbage. */
 static oc_status check_first_bytes(oci_csv_window *window, oc_error *err)
 {
     const uint8_t *text = window->data + window->start;
@@ -156,7 +157,7 @@ oc_status oci_csv_window_refill(oci_csv_window *window, oc_error *err)
     return read_on(window, err);
 }
 
-/* ---- records that do not fit ---------------------------------------------------------------------------------- */
+/* ---- records that do not fit ----------------------------------------------------------------- */
 
 int64_t oci_csv_window_needed(const oci_csv_window *window, int64_t length)
 {

@@ -3,9 +3,10 @@
  *      | pad | done | record record record rec... | free | pad |
  *                   ^ start                       ^ size
  *
- * Text before `start` was consumed. To get more, the rest is moved to the front and the free end is read full; a record that
- * fills the window on its own makes it grow. After the end of the file the last line ends with LF in any case, so that
- * everything behind `start` is complete records (or an open quote). `line` is the line number of `start`. */
+ * Text before `start` was consumed. To get more, the rest is moved to the front and the free end is
+ * read full; a record that fills the window on its own makes it grow. After the end of the file the
+ * last line ends with LF in any case, so that everything behind `start` is complete records (or an
+ * open quote). `line` is the line number of `start`. */
 #ifndef OUTCORE_FORMATS_CSV_WINDOW_H
 #define OUTCORE_FORMATS_CSV_WINDOW_H
 
@@ -42,9 +43,10 @@ void oci_csv_window_consume(oci_csv_window *window, int64_t start);
 /* Reads more when less than half of the window is ahead. */
 OC_NODISCARD oc_status oci_csv_window_refill(oci_csv_window *window, oc_error *err);
 
-/* Gets more text for the record at `start`, which is not complete: reads, or grows and reads. Not after the end of the file.
- * OC_EBUDGET: the record does not fit the memory limit; the rest of it was read away to find a limit that does.
- * OC_EDATA: an open quote up to the end of the file, or lines that end with CR alone. */
+/* Gets more text for the record at `start`, which is not complete: reads, or grows and reads. Not
+ * after the end of the file. OC_EBUDGET: the record does not fit the memory limit; the rest of it
+ * was read away to find a limit that does. OC_EDATA: an open quote up to the end of the file, or
+ * lines that end with CR alone. */
 OC_NODISCARD oc_status oci_csv_window_more(oci_csv_window *window, const oci_csv_dialect *dialect,
                                            oc_error *err);
 

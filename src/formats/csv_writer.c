@@ -1,8 +1,9 @@
 /* Batches out as CSV. See text_writer.h.
  *
- * Row by row: a value of fixed width is formatted straight into the buffer; a text is copied while a table says whether any of its
- * bytes asks for quotes, and written anew with quotes when one did. What is written reads back as the same values when the types are
- * declared: a null is the bare null text, a value that looks like it is quoted, so is an empty text. */
+ * Row by row: a value of fixed width is formatted straight into the buffer; a text is copied while
+ * a table says whether any of its bytes asks for quotes, and written anew with quotes when one did.
+ * What is written reads back as the same values when the types are declared: a null is the bare
+ * null text, a value that looks like it is quoted, so is an empty text. */
 #include "base/bits.h"
 #include "formats/text_internal.h"
 

@@ -81,7 +81,7 @@ static void delimiters_and_nulls_that_cannot_be_read_back_are_refused(void **sta
     test_env_deinit(&t);
 }
 
-/* ---- round trips ------------------------------------------------------------------------------------------------ */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 static bool is_nan_text(const oci_column *column, int64_t row)
 {
@@ -281,7 +281,7 @@ static void texts_larger_than_the_buffer_are_written_whole(void **state)
     free(csv);
 }
 
-/* ---- faults ----------------------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static oc_status write_with_faults(oci_fault_plan *plan, const char *path, oci_batch *batch,
                                    oci_text_format format)

@@ -1,9 +1,10 @@
 /* Values as text. See format_value.h.
  *
- * Integers, decimals and dates are written two digits at a time from a table. Floats: most that people store are short decimals,
- * so first it is tried whether value * 10^k is an integer m of at most 15 digits with m / 10^k == value; then m is the shortest
- * text, because decimals of 15 digits are all told apart by doubles. Else printf and strtod look for the shortest precision;
- * the decimal point that they use in some locales is skipped, never relied on. */
+ * Integers, decimals and dates are written two digits at a time from a table. Floats: most that
+ * people store are short decimals, so first it is tried whether value * 10^k is an integer m of at
+ * most 15 digits with m / 10^k == value; then m is the shortest text, because decimals of 15 digits
+ * are all told apart by doubles. Else printf and strtod look for the shortest precision; the
+ * decimal point that they use in some locales is skipped, never relied on. */
 #include "formats/format_value.h"
 
 #include <assert.h>
@@ -18,12 +19,18 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* ---- integers ------------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
                                   "25262728293031323334353637383940414243444546474849"
                                   "50515253545556575859606162636465666768697071727374"
                                   "75767778798081828384858687888990919293949596979899";
+
+static inline char *put_chars(const char *chars, int n, char *out)
+{
+    memcpy(out, chars, (size_t)n);
+    return out + n;
+}
 
 static inline char *put_two(uint32_t value, char *out)
 {
@@ -114,7 +121,7 @@ char *oci_format_hex(const uint8_t *bytes, int64_t n, char *out)
     return out;
 }
 
-/* ---- decimals ------------------------------------------------------------------------------------------------- */
+/* ---- decimals -------------------------------------------------------------------------------- */
 
 enum { DECIMAL_DIGITS_MAX = 78, /* of 2^256 */ PLAIN_ZEROS_MAX = 100 };
 
@@ -151,7 +158,8 @@ static char *put_zeros(int64_t n, char *out)
     return out + n;
 }
 
-/* n digits with the point `scale` places from their end. Scales that would need very many zeros get an exponent. */
+/* n digits with the point `scale` places from their end. Scales that would need very many zeros get
+ * an exponent. */
 static char *put_scaled(const char *digits, int n, int32_t scale, char *out)
 {
     bool is_zero = n == 1 && digits[0] == '0';
@@ -184,7 +192,7 @@ static char *put_small_decimal(int64_t value, int32_t scale, char *out)
     if (value < 0) {
         *out++ = '-';
     }
-    char digits[24];
+    char digits[24] = "0";
     char *end = oci_format_uint64(magnitude, digits);
     return put_scaled(digits, (int)(end - digits), scale, out);
 }
@@ -208,14 +216,13 @@ static char *format_decimal(const oci_formatter *f, const uint8_t *value, char *
         return put_small_decimal((int32_t)oci_load_le32(value), f->scale, out);
     }
     int64_t low = (int64_t)oci_load_le64(value);
-    uint64_t words[4];
+    uint64_t words[4] = {(uint64_t)low};
     bool small = true;
     uint64_t sign = low < 0 ? ~UINT64_C(0) : 0;
-    for (int i = 0; i < 4; i++) {
-        words[i] = 8 * i < f->byte_width ? oci_load_le64(value + 8 * i)
-                   : words[i - 1] >> 63  ? ~UINT64_C(0)
-                                         : 0;
-        small = small && (i == 0 || words[i] == sign);
+    for (int i = 1; i < 4; i++) { /* words behind the last one repeat its sign */
+        uint64_t above = words[i - 1] >> 63 ? ~UINT64_C(0) : 0;
+        words[i] = 8 * i < f->byte_width ? oci_load_le64(value + (ptrdiff_t)8 * i) : above;
+        small = small && words[i] == sign;
     }
     if (small) {
         return f->scale == 2 ? put_cents(low, out) : put_small_decimal(low, f->scale, out);
@@ -233,10 +240,11 @@ static char *format_decimal(const oci_formatter *f, const uint8_t *value, char *
     return put_scaled(digits, n, f->scale, out);
 }
 
-/* ---- floats --------------------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
-/* digits d1 d2 ... dn of d1.d2...dn * 10^exponent, without zeros at the end. Fixed notation while that needs no more than
- * 16 places, else d.ddde+x. There is always a point or an exponent, so that the text reads back as a float. */
+/* digits d1 d2 ... dn of d1.d2...dn * 10^exponent, without zeros at the end. Fixed notation while
+ * that needs no more than 16 places, else d.ddde+x. There is always a point or an exponent, so that
+ * the text reads back as a float. */
 static char *put_float_digits(const char *digits, int n, int exponent, char *out)
 {
     enum { FIXED_MIN = -5, FIXED_MAX = 15 };
@@ -252,8 +260,7 @@ static char *put_float_digits(const char *digits, int n, int exponent, char *out
         return oci_format_int64(exponent < 0 ? -exponent : exponent, out);
     }
     if (exponent < 0) {
-        memcpy(out, "0.", 2);
-        out = put_zeros(-exponent - 1, out + 2);
+        out = put_zeros(-exponent - 1, put_chars("0.", 2, out));
         memcpy(out, digits, (size_t)n);
         return out + n;
     }
@@ -277,7 +284,7 @@ static char *put_short_float(uint64_t m, int k, char *out)
         m /= 10;
         k--;
     }
-    char digits[24];
+    char digits[24] = "0";
     int n = (int)(oci_format_uint64(m, digits) - digits);
     int exponent = n - 1 - k;
     while (n > 1 && digits[n - 1] == '0') {
@@ -291,25 +298,23 @@ static char *put_special(double value, char *out, bool *done)
 {
     *done = true;
     if (isnan(value)) {
-        memcpy(out, "NaN", 3);
-        return out + 3;
+        return put_chars("NaN", 3, out);
     }
     if (signbit(value)) {
         *out++ = '-';
     }
     if (isinf(value)) {
-        memcpy(out, "inf", 3);
-        return out + 3;
+        return put_chars("inf", 3, out);
     }
     if (value == 0) {
-        memcpy(out, "0.0", 3);
-        return out + 3;
+        return put_chars("0.0", 3, out);
     }
     *done = false;
     return out;
 }
 
-/* The digits of `magnitude` rounded to `precision` of them, without a point; sets the exponent of the first. */
+/* The digits of `magnitude` rounded to `precision` of them, without a point; sets the exponent of
+ * the first. */
 static int round_digits(double magnitude, int precision, char digits[24], int *exponent)
 {
     char text[64];
@@ -353,14 +358,15 @@ static bool reads_back(const char *digits, int n, int exponent, const float_targ
 
 static bool is_enough(const float_target *target, int precision)
 {
-    char digits[24];
+    char digits[24] = "0";
     int exponent;
     int n = round_digits(target->magnitude, precision, digits, &exponent);
     return reads_back(digits, n, exponent, target);
 }
 
-/* The smallest precision that reads back. Most values of arbitrary bits need all digits or one less, so these are tried first;
- * below them it is found by halving, since more digits than enough are enough, too. */
+/* The smallest precision that reads back. Most values of arbitrary bits need all digits or one
+ * less, so these are tried first; below them it is found by halving, since more digits than enough
+ * are enough, too. */
 static int shortest_precision(const float_target *target)
 {
     int high = target->bits == 64 ? 17 : target->bits == 32 ? 9 : 5;
@@ -384,7 +390,7 @@ static int shortest_precision(const float_target *target)
 
 static char *put_searched_float(const float_target *target, char *out)
 {
-    char digits[24];
+    char digits[24] = "0";
     int exponent;
     int n = round_digits(target->magnitude, shortest_precision(target), digits, &exponent);
     while (n > 1 && digits[n - 1] == '0') {
@@ -457,7 +463,7 @@ char *oci_format_float16(uint16_t bits, char *out)
     return put_searched_float(&target, out);
 }
 
-/* ---- dates and times ------------------------------------------------------------------------------------------ */
+/* ---- dates and times ------------------------------------------------------------------------- */
 
 static char *put_date(int64_t days, char *out)
 {
@@ -592,7 +598,7 @@ static char *format_month_day_nano(const oci_formatter *f, const uint8_t *value,
     return put_seconds((int64_t)oci_load_le64(value + 8), OCI_NANO, out);
 }
 
-/* ---- one function per type ------------------------------------------------------------------------------------ */
+/* ---- one function per type ------------------------------------------------------------------- */
 
 static char *format_int(const oci_formatter *f, const uint8_t *value, char *out)
 {
@@ -743,8 +749,7 @@ char *oci_format_value(const oci_formatter *formatter, const oci_column *column,
     int64_t at = column->offset + row;
     if (formatter->kind == OCI_VALUE_BOOL) {
         bool value = oci_bit_get(column->values, at);
-        memcpy(out, value ? "true " : "false", 5);
-        return out + (value ? 4 : 5);
+        return value ? put_chars("true", 4, out) : put_chars("false", 5, out);
     }
     assert(formatter->format != NULL);
     return formatter->format(formatter, column->values + at * formatter->byte_width, out);
@@ -752,14 +757,14 @@ char *oci_format_value(const oci_formatter *formatter, const oci_column *column,
 
 const uint8_t *oci_value_bytes(const oci_column *column, int64_t row, int64_t *length)
 {
-    oci_layout layout = oci_field_layout(column->field);
-    if (layout == OCI_LAYOUT_OFFSETS32) {
+    oci_type type = column->field->type;
+    if (type == OCI_TYPE_UTF8 || type == OCI_TYPE_BINARY) { /* the usual ones, without a call */
         const uint8_t *offsets = column->values + (column->offset + row) * 4;
         int32_t from = (int32_t)oci_load_le32(offsets);
         *length = (int32_t)oci_load_le32(offsets + 4) - from;
         return column->bytes + from;
     }
-    if (layout == OCI_LAYOUT_FIXED) {
+    if (type == OCI_TYPE_FIXED_BINARY) {
         *length = column->field->byte_width;
         return column->values + (column->offset + row) * column->field->byte_width;
     }

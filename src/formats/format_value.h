@@ -1,15 +1,15 @@
 /* Values as text, the same in every output format.
  *
  *   integers, durations   digits                          bool       true, false
- *   decimals              digits with the scale: 1.50     dates      1970-01-31, years above 9999 with a sign
- *   floats                the shortest digits that read back to the same bits: 0.1, 1e+300, 5.0; NaN, inf, -inf
- *   times                 12:34:56, with 3, 6 or 9 more digits when they are not all zero
- *   timestamps            1970-01-31T12:34:56.789, in UTC with a Z when the type has a time zone
- *   intervals             ISO 8601: P14M, P3DT0.500S, P1M2DT3.000000004S
- *   texts                 as they are                     binary     hex digits
+ *   decimals              digits with the scale: 1.50     dates      1970-01-31, years above 9999
+ * with a sign floats                the shortest digits that read back to the same bits: 0.1,
+ * 1e+300, 5.0; NaN, inf, -inf times                 12:34:56, with 3, 6 or 9 more digits when they
+ * are not all zero timestamps            1970-01-31T12:34:56.789, in UTC with a Z when the type has
+ * a time zone intervals             ISO 8601: P14M, P3DT0.500S, P1M2DT3.000000004S texts as they
+ * are                     binary     hex digits
  *
- * parse_value.h reads all of these back (but intervals) to the same bits, save that a NaN may be another NaN. Independent of
- * the locale. */
+ * parse_value.h reads all of these back (but intervals) to the same bits, save that a NaN may be
+ * another NaN. Independent of the locale. */
 #ifndef OUTCORE_FORMATS_FORMAT_VALUE_H
 #define OUTCORE_FORMATS_FORMAT_VALUE_H
 
@@ -37,20 +37,22 @@ struct oci_formatter {
     int32_t scale;
     oci_time_unit unit;
     bool has_zone;
-    /* Writes the value at `value` (unaligned) and returns the end. NULL for TEXT, BINARY, NULL and BOOL. */
+    /* Writes the value at `value` (unaligned) and returns the end. NULL for TEXT, BINARY, NULL and
+     * BOOL. */
     char *(*format)(const oci_formatter *formatter, const uint8_t *value, char *out);
 };
 
-/* For the values of a field; of a dictionary the values it stands for. OC_EUNSUPPORTED for nested types, by name. */
+/* For the values of a field; of a dictionary the values it stands for. OC_EUNSUPPORTED for nested
+ * types, by name. */
 OC_NODISCARD oc_status oci_formatter_init(oci_formatter *formatter, const oci_field *field,
                                           oc_error *err);
 
-/* Follows a dictionary: sets *column and *row to where the value lies. False when the value is null. */
+/* Follows a dictionary: sets *column and *row to where the value lies. False when the value is
+ * null. */
 static inline bool oci_value_resolve(const oci_column **column, int64_t *row)
 {
     const oci_column *c = *column;
-    if (oci_field_layout(c->field) == OCI_LAYOUT_DICTIONARY ||
-        oci_field_layout(c->field) == OCI_LAYOUT_NULL) {
+    if (c->field->type == OCI_TYPE_DICTIONARY || c->field->type == OCI_TYPE_NULL) {
         if (oci_column_is_null(c, *row)) {
             return false;
         }
@@ -62,7 +64,8 @@ static inline bool oci_value_resolve(const oci_column **column, int64_t *row)
     return c->validity == NULL || ((c->validity[at >> 3] >> (at & 7)) & 1) != 0;
 }
 
-/* The text of a value that is not null, behind oci_value_resolve; not for TEXT and BINARY. Returns the end. */
+/* The text of a value that is not null, behind oci_value_resolve; not for TEXT and BINARY. Returns
+ * the end. */
 char *oci_format_value(const oci_formatter *formatter, const oci_column *column, int64_t row,
                        char *out);
 

@@ -1,7 +1,7 @@
 /* Batches out as JSON (one array of objects) and NDJSON (one object a line). See text_writer.h.
  *
- * The keys are escaped once, when the writer is opened. Texts go through the buffer in runs of bytes that need no escape. Column names that
- * occur twice are written twice, as JSON allows. */
+ * The keys are escaped once, when the writer is opened. Texts go through the buffer in runs of
+ * bytes that need no escape. Column names that occur twice are written twice, as JSON allows. */
 #include "formats/text_internal.h"
 
 #include "base/bits.h"
@@ -13,10 +13,10 @@ typedef struct {
     int64_t *key_ends; /* n_fields */
 } json_state;
 
-/* ---- strings -------------------------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
-/* How many bytes from `text` on can be written as they are, and what stands for the ones behind them: *skip bytes of the
- * text become `escape`. */
+/* How many bytes from `text` on can be written as they are, and what stands for the ones behind
+ * them: *skip bytes of the text become `escape`. */
 static int64_t plain_run(const uint8_t *text, int64_t length, int64_t *skip, char escape[8])
 {
     static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -91,7 +91,7 @@ static oc_status write_hex_string(oci_text_sink *sink, const uint8_t *bytes, int
     return oci_text_sink_write(sink, "\"", 1, err);
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static oc_status write_value(oci_text_writer *writer, const oci_formatter *formatter,
                              const oci_column *column, int64_t row, oc_error *err)
@@ -118,14 +118,13 @@ static oc_status write_value(oci_text_writer *writer, const oci_formatter *forma
         *end++ = '"';
     } else if (formatter->kind == OCI_VALUE_FLOAT &&
                (end[-1] == 'N' || end[-1] == 'f')) { /* NaN, inf */
-        memcpy(begin, "null", 4);
-        end = begin + 4;
+        return oci_text_sink_write(sink, "null", 4, err);
     }
     sink->used = end - sink->data;
     return OC_OK;
 }
 
-/* ---- the format ----------------------------------------------------------------------------------------------- */
+/* ---- the format ------------------------------------------------------------------------------ */
 
 /* Escapes a name and what surrounds it: {"name": for the first column, ,"name": for the others. */
 static oc_status append_key(json_state *state, const char *name, bool first, oc_error *err)

@@ -1,8 +1,9 @@
 /* Texts of single values. See parse_value.h.
  *
- * The usual case of each type comes first and is short: integers of up to 19 digits, decimals of up to 18, floats whose
- * digits and power of ten are exact doubles, dates of four-digit years. What is left goes a general way; for floats
- * that is strtod() on a text without a decimal point ("12345e-2"), which no locale reads differently. */
+ * The usual case of each type comes first and is short: integers of up to 19 digits, decimals of up
+ * to 18, floats whose digits and power of ten are exact doubles, dates of four-digit years. What is
+ * left goes a general way; for floats that is strtod() on a text without a decimal point
+ * ("12345e-2"), which no locale reads differently. */
 #include "formats/parse_value.h"
 
 #include <assert.h>
@@ -74,7 +75,7 @@ static bool is_word(const uint8_t *text, int64_t length, const char *word)
     return i == length && word[i] == '\0';
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static oci_parse_result parse_long_digits(const uint8_t *text, int64_t length, uint64_t *out)
 {
@@ -171,9 +172,10 @@ oci_parse_result oci_parse_bool(const uint8_t *text, int64_t length, bool *out)
     return OCI_PARSE_SYNTAX;
 }
 
-/* ---- decimal texts -------------------------------------------------------------------------------------------- */
+/* ---- decimal texts --------------------------------------------------------------------------- */
 
-/* Significant digits that are kept; a decimal256 has 76, and no float needs more than 767 to be rounded rightly. */
+/* Significant digits that are kept; a decimal256 has 76, and no float needs more than 767 to be
+ * rounded rightly. */
 enum { DIGITS_MAX = 800, EXPONENT_MAX = 1000000 };
 
 /* +-0.d1d2d3... without the zeros at both ends: value = digits * 10^exponent, n 0 for zero. */
@@ -256,13 +258,14 @@ static bool parse_number(const uint8_t *text, int64_t length, number *x)
     return true;
 }
 
-/* ---- floats --------------------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
 static const double pow10_double[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* sign, mantissa and power of ten of a text of at most 19 digits and no exponent; false for all others. */
+/* sign, mantissa and power of ten of a text of at most 19 digits and no exponent; false for all
+ * others. */
 static inline bool parse_short_number(const uint8_t *text, int64_t length, bool *negative,
                                       uint64_t *mantissa, int64_t *n_digits,
                                       int64_t *n_behind_point)
@@ -308,8 +311,8 @@ static bool parse_special(const uint8_t *text, int64_t length, double *out)
     return false;
 }
 
-/* The number as a text for strtod: all digits, then the exponent. Digits that were cut off can only matter when the rest
- * is exactly half-way, so a 1 stands for them. */
+/* The number as a text for strtod: all digits, then the exponent. Digits that were cut off can only
+ * matter when the rest is exactly half-way, so a 1 stands for them. */
 static void number_text(const number *x, char out[DIGITS_MAX + 32])
 {
     int64_t at = 0;
@@ -336,7 +339,8 @@ static void number_text(const number *x, char out[DIGITS_MAX + 32])
     out[at] = '\0';
 }
 
-/* The general way; `x` gets the text in canonical form, *special_out set when it is no finite number. */
+/* The general way; `x` gets the text in canonical form, *special_out set when it is no finite
+ * number. */
 static oci_parse_result parse_general(const uint8_t *text, int64_t length,
                                       char out[DIGITS_MAX + 32], bool *is_special, double *special)
 {
@@ -424,7 +428,8 @@ oci_parse_result oci_parse_float16(const uint8_t *text, int64_t length, uint16_t
     } else if (magnitude >= 65520.0) { /* rounds past the largest half, 65504 */
         return OCI_PARSE_RANGE;
     } else {
-        /* In units of the last place of its power of two; below 2^-14 they stay at 2^-24. Half-way goes to even. */
+        /* In units of the last place of its power of two; below 2^-14 they stay at 2^-24. Half-way
+         * goes to even. */
         int exponent;
         frexp(magnitude, &exponent);
         int shift = magnitude == 0 || exponent - 11 < -24 ? -24 : exponent - 11;
@@ -437,7 +442,7 @@ oci_parse_result oci_parse_float16(const uint8_t *text, int64_t length, uint16_t
     return OCI_PARSE_OK;
 }
 
-/* ---- decimals ------------------------------------------------------------------------------------------------- */
+/* ---- decimals -------------------------------------------------------------------------------- */
 
 static void store_decimal(uint8_t *out, int32_t width, bool negative, const uint64_t magnitude[4])
 {
@@ -521,7 +526,7 @@ oci_parse_result oci_parse_decimal(const uint8_t *text, int64_t length, int32_t 
     return OCI_PARSE_OK;
 }
 
-/* ---- dates and times ------------------------------------------------------------------------------------------ */
+/* ---- dates and times ------------------------------------------------------------------------- */
 
 typedef struct {
     const uint8_t *at;
@@ -706,8 +711,8 @@ oci_zone oci_zone_of(const char *timezone)
     return (oci_zone){OCI_ZONE_NAMED, 0};
 }
 
-/* What comes after the date: time and offset, both optional. *seconds counts from the start of the day, in UTC when the text
- * or the column says where it is. */
+/* What comes after the date: time and offset, both optional. *seconds counts from the start of the
+ * day, in UTC when the text or the column says where it is. */
 static oci_parse_result take_rest_of_timestamp(cursor *c, oci_time_unit unit, oci_zone zone,
                                                int64_t *seconds, int64_t *rest, bool *has_zone)
 {

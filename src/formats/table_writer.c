@@ -3,16 +3,17 @@
  *   ┌──────┬───────┐
  *   │ name │ price │        numbers and their headings to the right, all else to the left
  *   ├──────┼───────┤        cells that are too wide end with …
- *   │ a    │  1.50 │        control characters are shown as \n, \t, \x1b: nothing reaches the terminal but text
- *   └──────┴───────┘
- *   (1 row)
+ *   │ a    │  1.50 │        control characters are shown as \n, \t, \x1b: nothing reaches the
+ * terminal but text └──────┴───────┘ (1 row)
  *
- * The first rows are kept as text (each cell cut to the width of a line) until there are as many as are shown or their
- * memory reaches its bound; then the widths of the columns are decided and what was kept is printed. Rows that follow, when
- * there is no limit to them, are printed with the same widths at once.
+ * The first rows are kept as text (each cell cut to the width of a line) until there are as many as
+ * are shown or their memory reaches its bound; then the widths of the columns are decided and what
+ * was kept is printed. Rows that follow, when there is no limit to them, are printed with the same
+ * widths at once.
  *
- * Widths: when all columns fit at their natural width, they get it. Else the widest are cut, all to the same width, as little
- * as needed. When even narrow columns do not fit side by side, columns in the middle are left out and the last line says so. */
+ * Widths: when all columns fit at their natural width, they get it. Else the widest are cut, all to
+ * the same width, as little as needed. When even narrow columns do not fit side by side, columns in
+ * the middle are left out and the last line says so. */
 #include "base/bits.h"
 #include "base/text.h"
 #include "formats/text_internal.h"
@@ -52,7 +53,7 @@ typedef struct {
     int64_t rows_shown;
 } table_state;
 
-/* ---- cells ---------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Appends one character or what stands for it, as long as the width stays within `width_max`. */
 static oc_status append_piece(oci_text *text, const char *bytes, int64_t length,
@@ -94,7 +95,8 @@ static int64_t put_escape(uint32_t code, char out[12])
     return at - out;
 }
 
-/* Appends text of a value with escapes, cut to `width_max` columns with an ellipsis in the last one. */
+/* Appends text of a value with escapes, cut to `width_max` columns with an ellipsis in the last
+ * one. */
 static oc_status append_cut(oci_text *text, const uint8_t *bytes, int64_t length, int64_t width_max,
                             bool escape, int32_t *width, oc_error *err)
 {
@@ -191,7 +193,7 @@ static oc_status keep_row(oci_text_writer *writer, const oci_batch *batch, int64
     return OC_OK;
 }
 
-/* ---- widths --------------------------------------------------------------------------------------------------- */
+/* ---- widths ---------------------------------------------------------------------------------- */
 
 static int64_t line_width(const int32_t *widths, int32_t n, int64_t cap)
 {
@@ -202,8 +204,8 @@ static int64_t line_width(const int32_t *widths, int32_t n, int64_t cap)
     return total;
 }
 
-/* Leaves columns out from the middle until the rest fits beside one column of "…". Columns are taken in turn from the left and the
- * right end as long as there is room. */
+/* Leaves columns out from the middle until the rest fits beside one column of "…". Columns are
+ * taken in turn from the left and the right end as long as there is room. */
 static void hide_middle(table_state *state, int32_t n)
 {
     int64_t room = state->width - 1 - (1 + CELL_EDGES);
@@ -252,7 +254,7 @@ static void choose_widths(oci_text_writer *writer)
     }
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static oc_status write_spaces(oci_text_sink *sink, int64_t n, oc_error *err)
 {
@@ -377,7 +379,7 @@ static oc_status lay_out(oci_text_writer *writer, oc_error *err)
     return OC_OK;
 }
 
-/* ---- the format ----------------------------------------------------------------------------------------------- */
+/* ---- the format ------------------------------------------------------------------------------ */
 
 static oc_status keep_headings(oci_text_writer *writer, oc_error *err)
 {

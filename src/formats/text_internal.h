@@ -7,7 +7,8 @@
 #include "formats/format_value.h"
 #include "formats/text_writer.h"
 
-/* Output is written in pieces of this size; few calls, and still in the caches when it is copied. */
+/* Output is written in pieces of this size; few calls, and still in the caches when it is
+ * copied. */
 #define OCI_TEXT_BUFFER_BYTES (INT64_C(128) * 1024)
 
 typedef struct oci_text_sink {
@@ -32,7 +33,8 @@ static inline oc_status oci_text_sink_str(oci_text_sink *sink, const char *str, 
     return oci_text_sink_write(sink, str, (int64_t)strlen(str), err);
 }
 
-/* One format. `begin` is called once before everything else, `end` once unless something failed, `deinit` always. */
+/* One format. `begin` is called once before everything else, `end` once unless something failed,
+ * `deinit` always. */
 typedef struct oci_text_ops {
     oc_status (*begin)(oci_text_writer *writer, oc_error *err);
     oc_status (*add)(oci_text_writer *writer, const oci_batch *batch, oc_error *err);

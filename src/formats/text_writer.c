@@ -1,7 +1,7 @@
 /* Batches out as text: what is the same for all formats. See text_writer.h.
  *
- * A writer holds one buffer and one formatter per column, charged to its account. The first error is kept: after it every call
- * gives it again, so that a caller can check at the end. */
+ * A writer holds one buffer and one formatter per column, charged to its account. The first error
+ * is kept: after it every call gives it again, so that a caller can check at the end. */
 #include "formats/text_writer.h"
 
 #include <string.h>

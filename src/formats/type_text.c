@@ -1,8 +1,10 @@
-/* Column lists as text: "a int64, b decimal(15, 2) not null, \"c d\" timestamp[us, UTC]". See csv.h.
+/* Column lists as text: "a int64, b decimal(15, 2) not null, \"c d\" timestamp[us, UTC]". See
+ * csv.h.
  *
- * A hand-written descent over the text: list -> column -> type. Names of types are looked up in a table without regard to
- * case; the first name of a type in the table is the one that oci_field_type_text writes. The text is an option, so what is made
- * of it is small and comes from malloc, as schemas do. */
+ * A hand-written descent over the text: list -> column -> type. Names of types are looked up in a
+ * table without regard to case; the first name of a type in the table is the one that
+ * oci_field_type_text writes. The text is an option, so what is made of it is small and comes from
+ * malloc, as schemas do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +84,7 @@ static const type_name type_names[] = {
     {"dictionary", OCI_TYPE_DICTIONARY, 0},
 };
 
-/* ---- characters and words ------------------------------------------------------------------------------------- */
+/* ---- characters and words -------------------------------------------------------------------- */
 
 static char lower(char c)
 {
@@ -127,7 +129,8 @@ static bool take(parser *p, char wanted)
     return true;
 }
 
-/* Reads letters, digits and underscores in lower case; leaves the text alone and gives "" when there are none. */
+/* Reads letters, digits and underscores in lower case; leaves the text alone and gives "" when
+ * there are none. */
 static void peek_word(parser *p, char word[WORD_MAX], const char **end)
 {
     skip_blanks(p);
@@ -171,7 +174,7 @@ static oc_status take_number(parser *p, int32_t *out)
     return OC_OK;
 }
 
-/* ---- types ---------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static int32_t precision_max(oci_type type)
 {
@@ -183,8 +186,8 @@ static int32_t precision_max(oci_type type)
     }
 }
 
-/* (precision [, scale]); without them as many digits as there are and 10 of them behind the point, or none where there are not
- * that many. */
+/* (precision [, scale]); without them as many digits as there are and 10 of them behind the point,
+ * or none where there are not that many. */
 static oc_status take_decimal(parser *p, oci_field *field, bool any_width)
 {
     int32_t digits_max = any_width ? 76 : precision_max(field->type);
@@ -238,7 +241,8 @@ static oc_status set_timezone(parser *p, oci_field *field, const char *name, siz
     return OC_OK;
 }
 
-/* [unit] or, for timestamps, [unit, time zone]; or the SQL way: (digits of the fraction) [with time zone]. */
+/* [unit] or, for timestamps, [unit, time zone]; or the SQL way: (digits of the fraction) [with time
+ * zone]. */
 static oc_status take_unit_and_zone(parser *p, oci_field *field)
 {
     bool is_timestamp = field->type == OCI_TYPE_TIMESTAMP;
@@ -407,7 +411,7 @@ static oc_status take_type(parser *p, oci_field *field, bool in_dictionary)
     return take_parameters(p, field, name, in_dictionary);
 }
 
-/* ---- columns -------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* A name up to the next blank, or in double quotes with doubled quotes inside. malloc'ed. */
 static oc_status take_name(parser *p, char **out)
@@ -416,10 +420,8 @@ static oc_status take_name(parser *p, char **out)
     bool quoted = *p->at == '"';
     const char *at = p->at + quoted;
     const char *first = at;
-    size_t n_doubled = 0;
     if (quoted) {
         for (; *at != '\0' && (at[0] != '"' || at[1] == '"'); at++) {
-            n_doubled += at[0] == '"';
             at += at[0] == '"';
         }
         if (*at == '\0') {

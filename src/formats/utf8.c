@@ -1,5 +1,5 @@
-/* UTF-8 and display widths. See utf8.h. The tables of widths hold whole blocks, not every exception in them: a table that is
- * one column off in a rare script is no harm. */
+/* UTF-8 and display widths. See utf8.h. The tables of widths hold whole blocks, not every exception
+ * in them: a table that is one column off in a rare script is no harm. */
 #include "formats/utf8.h"
 
 #include <stdbool.h>

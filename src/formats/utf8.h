@@ -4,12 +4,13 @@
 
 #include <stdint.h>
 
-/* Reads the character at text[0..length), length >= 1. Returns its bytes and sets *code, or 0 when the bytes there are not valid
- * UTF-8 (overlong forms, surrogates and values above U+10FFFF are not). */
+/* Reads the character at text[0..length), length >= 1. Returns its bytes and sets *code, or 0 when
+ * the bytes there are not valid UTF-8 (overlong forms, surrogates and values above U+10FFFF are
+ * not). */
 int oci_utf8_decode(const uint8_t *text, int64_t length, uint32_t *code);
 
-/* Columns a character takes: 0 (combining marks), 1 or 2 (East Asian wide, emoji). Approximately right for all scripts;
- * not for control characters. */
+/* Columns a character takes: 0 (combining marks), 1 or 2 (East Asian wide, emoji). Approximately
+ * right for all scripts; not for control characters. */
 int oci_utf8_width(uint32_t code);
 
 #endif /* OUTCORE_FORMATS_UTF8_H */

@@ -1,4 +1,5 @@
-/* For tests: files that are memory, and an environment around them. Header only; each test uses what it needs. */
+/* For tests: files that are memory, and an environment around them. Header only; each test uses
+ * what it needs. */
 #ifndef OUTCORE_TESTS_SUPPORT_MEMORY_FILE_H
 #define OUTCORE_TESTS_SUPPORT_MEMORY_FILE_H
 
@@ -8,7 +9,7 @@
 
 #include "base/env.h"
 
-/* ---- a file in memory ------------------------------------------------------------------------------------------ */
+/* ---- a file in memory ------------------------------------------------------------------------ */
 
 typedef struct memory_file {
     oci_file file; /* first */
@@ -72,7 +73,7 @@ static inline memory_file *make_memory_file(const void *text, int64_t size)
     return m;
 }
 
-/* ---- an environment -------------------------------------------------------------------------------------------- */
+/* ---- an environment -------------------------------------------------------------------------- */
 
 typedef struct test_env {
     oci_env env;

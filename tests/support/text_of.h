@@ -1,5 +1,5 @@
-/* For tests of the text writers: tables written down as CSV, and what a writer makes of them. Header only; failures end the
- * test. Include cmocka.h before. */
+/* For tests of the text writers: tables written down as CSV, and what a writer makes of them.
+ * Header only; failures end the test. Include cmocka.h before. */
 #ifndef OUTCORE_TESTS_SUPPORT_TEXT_OF_H
 #define OUTCORE_TESTS_SUPPORT_TEXT_OF_H
 
@@ -37,7 +37,8 @@ static inline char *text_of_stream(const test_env *t, oci_stream *stream, oci_te
     return text;
 }
 
-/* The table in `csv` (no header; columns declared as "a int64, ...") as `format`. batch_rows rows at a time. */
+/* The table in `csv` (no header; columns declared as "a int64, ...") as `format`. batch_rows rows
+ * at a time. */
 static inline char *text_of_csv(const char *columns, const char *csv, int64_t batch_rows,
                                 oci_text_format format, const oci_text_options *options)
 {
