@@ -43,6 +43,6 @@ void oci_env_set_phase(const oci_env *env, const char *phase)
 
 int64_t oci_env_block_bytes(const oci_env *env)
 {
-    int64_t share = oci_budget_limit(env->budget) / 32;
+    int64_t share = oci_budget_limit(env->budget) / 64;
     return oci_max64(BLOCK_BYTES_MIN, oci_min64(share, BLOCK_BYTES_MAX));
 }

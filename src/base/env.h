@@ -32,10 +32,10 @@ OC_NODISCARD oc_status oci_env_tick(const oci_env *env, oc_error *err);
 /* Sets the phase that progress shows; a static string. */
 void oci_env_set_phase(const oci_env *env, const char *phase);
 
-/* Bytes that one batch or block in flight aims at, derived from the limit: limit / 32 between 16
- * KiB and 1 MiB. Readers cut their batches to it, operators leave room for two of them before
- * they ask for the next. 1/32: a merge of 8-16 runs, each with a block and its keys, still fits
- * beside an output block. */
+/* Bytes that one batch or block in flight aims at, derived from the limit: limit / 64 between 16
+ * KiB and 1 MiB. Readers cut their batches to it, operators leave room for two of them before they
+ * ask for the next. 1/64: a merge of 30 runs, each with a block and its keys, still fits beside
+ * output and scratch, which saves a pass over all data for limits up to 64 MiB. */
 int64_t oci_env_block_bytes(const oci_env *env);
 
 #endif /* OUTCORE_BASE_ENV_H */

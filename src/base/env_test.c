@@ -22,8 +22,8 @@ static void block_is_a_share_of_the_limit_within_bounds(void **state)
     (void)state;
     assert_int_equal(block_bytes_for(1), 16 * 1024);
     assert_int_equal(block_bytes_for(512 * 1024), 16 * 1024);
-    assert_int_equal(block_bytes_for(4 << 20), 128 * 1024);
-    assert_int_equal(block_bytes_for(32 << 20), 1 << 20);
+    assert_int_equal(block_bytes_for(4 << 20), 64 * 1024);
+    assert_int_equal(block_bytes_for(64 << 20), 1 << 20);
     assert_int_equal(block_bytes_for(INT64_C(1) << 40), 1 << 20);
 }
 

@@ -96,6 +96,7 @@ static oc_status insert_extent(oci_run_list *list, oci_sorted_run *run, int32_t 
             last->bytes += extent->bytes;
             last->rows += extent->rows;
             last->blocks += extent->blocks;
+            widen(&last->block_rows_max, extent->block_rows_max);
             widen(&last->block_bytes_max, extent->block_bytes_max);
             widen(&last->slab_bytes_max, extent->slab_bytes_max);
             return OC_OK;

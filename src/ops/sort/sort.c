@@ -35,8 +35,8 @@
  * chunk has a fixed cost. */
 #define CHUNK_ROWS_MIN 512
 #define SMALL_ROWS_MAX 4096
-/* At most 1/64 of the limit goes into the list of runs. */
-#define RUN_LIST_SHARE 64
+/* At most 1/16 of the limit goes into the list of runs. */
+#define RUN_LIST_SHARE 16
 
 /* -- making and closing
  * -------------------------------------------------------------------------------------- */
@@ -53,8 +53,21 @@ static uintptr_t thread_identity(void)
     return (uintptr_t)&mark;
 }
 
+static int32_t count_dictionaries(const oci_schema *schema)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        const oci_field *field = schema->fields[i].dictionary;
+        for (; field != NULL; field = field->dictionary) {
+            n++;
+        }
+    }
+    return n;
+}
+
 static void derive_sizes(oci_sort *sort)
 {
+    sort->n_dictionaries = count_dictionaries(sort->base.schema);
     int64_t limit = oci_budget_limit(sort->env->budget);
     sort->block_bytes = oci_env_block_bytes(sort->env);
     sort->block_rows =
@@ -62,6 +75,8 @@ static void derive_sizes(oci_sort *sort)
     sort->output_bytes = oci_max64(sort->block_bytes, oci_min64(limit / 16, OUTPUT_BYTES_MAX));
     int64_t rows = oci_max64(ROWS_MIN, sort->output_bytes / ROW_BYTES_ASSUMED);
     sort->output_rows = oci_min64(oci_min64(sort->env->batch_rows, rows), OCI_GATHER_ROWS_MAX);
+    sort->block_rows = oci_min64(sort->block_rows, oci_sort_dictionary_rows_max(sort));
+    sort->output_rows = oci_min64(sort->output_rows, oci_sort_dictionary_rows_max(sort));
     int64_t runs = limit / RUN_LIST_SHARE / (int64_t)sizeof(oci_sorted_run);
     sort->runs_max = (int32_t)oci_max64(16, oci_min64(runs, 1 << 20));
     sort->wide_bytes = sort->block_bytes;
@@ -217,6 +232,7 @@ static oc_status copy_chunk(oci_sort *sort, const oci_batch *const *sources,
 {
     oci_schema *schema = sort->base.schema;
     int64_t n;
+    most = oci_min64(most, oci_sort_dictionary_rows_max(sort));
     if (refs != NULL) {
         OC_TRY(oci_gather_fit(schema, sources, refs + start, most, sort->block_bytes, sort->mem, &n,
                               NULL, err));

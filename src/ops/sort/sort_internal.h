@@ -26,6 +26,7 @@ typedef struct oci_sort {
     oci_stream *input;
     oci_sort_key *keys;
     int32_t n_keys;
+    int32_t n_dictionaries; /* of the schema, those inside others included */
     int64_t limit; /* rows wanted, -1 = all */
 
     oci_mem *mem;
@@ -79,6 +80,10 @@ typedef struct oci_sort {
 /* Makes sure that spilling blocks of up to `chunk_bytes` needs no new grant; spills when that is
  * what it takes. */
 oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_error *err);
+/* Memory that gathering up to `rows` rows into one batch takes besides the batch. */
+int64_t oci_sort_scratch_bytes(const oci_sort *sort, int64_t rows);
+/* Rows of a batch at most so that its scratch for dictionaries stays a small part of the limit. */
+int64_t oci_sort_dictionary_rows_max(const oci_sort *sort);
 /* Memory to set aside for writing blocks of up to `bytes`. */
 int64_t oci_sort_workspace_bytes(const oci_sort *sort, int64_t bytes);
 /* Sorts the buffer (if it is not yet), writes sorted positions [from, end) as a run, clears it. No

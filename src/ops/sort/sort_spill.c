@@ -3,8 +3,8 @@
  * Costs, for N bytes of rows and runs of R bytes: every row is gathered, encoded and written once
  * as part of a run, read once more per merge pass, and written again in all passes but the last.
  * With fan-in k there are ceil(log_k(N / R)) passes. k follows from the memory: each input takes
- * one block and its keys (about limit / 32 x 1.3), so 16-24 inputs fit and one pass is enough up to
- * about 20 x limit, two up to 400 x. */
+ * one block and its keys (about limit / 64 x 1.3), so about 30 inputs fit and one pass is enough up to
+ * about 30 x limit, two up to 900 x. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +23,12 @@
 /* Without reading ahead a merge waits for the disk at each block; more than two blocks per input
  * gains nothing. */
 #define SPARE_PER_INPUT 1
+/* What gathering takes per row of a dictionary column when every row has a value of its own: two
+ * hash tables that are at most a quarter full and up to twice as large as need be (64), code, value
+ * and hash (56), the largest list once more while it grows, rounding. */
+#define DICTIONARY_ROW_BYTES 152
+/* At most 1/8 of the limit goes into that; blocks get fewer rows when there are many dictionaries. */
+#define DICTIONARY_SHARE 8
 /* How long a sort waits for others of the same context to give memory back. */
 #define WAIT_STEPS_MAX 5000
 #define WAIT_STEP_NS   2000000
@@ -53,10 +59,25 @@ static int64_t encode_bytes(const oci_sort *sort, int64_t bytes)
     return slab_charge(sort, oci_codec_bound(sort->manager->codec, bytes) + bytes / 8);
 }
 
+int64_t oci_sort_scratch_bytes(const oci_sort *sort, int64_t rows)
+{
+    return oci_merge_scratch_bytes(rows) +
+           sort->n_dictionaries * oci_mem_charge_of(rows * DICTIONARY_ROW_BYTES);
+}
+
+int64_t oci_sort_dictionary_rows_max(const oci_sort *sort)
+{
+    if (sort->n_dictionaries == 0) {
+        return INT64_MAX;
+    }
+    int64_t share = oci_budget_limit(sort->env->budget) / DICTIONARY_SHARE;
+    return oci_max64(64, share / (sort->n_dictionaries * DICTIONARY_ROW_BYTES));
+}
+
 int64_t oci_sort_workspace_bytes(const oci_sort *sort, int64_t bytes)
 {
     return 2 * slab_charge(sort, bytes) + encode_bytes(sort, bytes) +
-           oci_merge_scratch_bytes(sort->block_rows);
+           oci_sort_scratch_bytes(sort, sort->block_rows);
 }
 
 /* Memory that a merge of the runs so far, one more, and the buffer would like to have: an eighth of
@@ -114,14 +135,19 @@ void oci_sort_name_limit(const oci_sort *sort, oc_error *err)
 {
     /* The budget says what this one request would have taken, beside what is in use; more requests
      * of that size follow it. */
-    static const char advice[] = "; raise the memory limit";
-    char *old_advice = strstr(err->message, advice);
-    if (old_advice != NULL) {
-        *old_advice = '\0';
-    }
+    char *advice = strstr(err->message, "; raise the memory limit");
     oci_budget *budget = sort->env->budget;
     int64_t request = oci_max64(0, err->needed_bytes - oci_budget_used(budget));
     int64_t enough = enough_for(oci_max64(request, sort->wide_bytes));
+    char *reader_advice = strstr(err->message, "; use a limit of at least");
+    if (reader_advice != NULL) {
+        /* A reader counted what a row takes while it is read; a sort takes about as much again. */
+        advice = reader_advice;
+        enough = 2 * err->needed_bytes;
+    }
+    if (advice != NULL) {
+        *advice = '\0';
+    }
     /* The request was small and many of its kind were too much. */
     enough = oci_max64(enough, 2 * oci_budget_limit(budget));
     char text[OCI_BYTES_TEXT];
@@ -348,10 +374,10 @@ static merge_space measure_space(const oci_sort *sort)
     int64_t output = oci_mem_charge_of(oci_max64(slab, sort->output_bytes));
     merge_space space = {.slab = slab};
     /* A step: one batch being gathered, one being written. */
-    space.step = free - 2 * slab_charge(sort, slab) - oci_merge_scratch_bytes(sort->block_rows);
+    space.step = free - 2 * slab_charge(sort, slab) - oci_sort_scratch_bytes(sort, sort->block_rows);
     /* The end: one batch being gathered, one with the consumer, who may turn it into something as
      * large. */
-    space.final = free - 3 * output - oci_merge_scratch_bytes(sort->output_rows);
+    space.final = free - 3 * output - oci_sort_scratch_bytes(sort, sort->output_rows);
     return space;
 }
 
@@ -426,7 +452,7 @@ static int64_t merged_key_bytes(const oci_sort *sort, int64_t key_bytes_max,
 {
     int64_t stride = oci_row_key_stride(sort->base.schema, sort->keys, sort->n_keys);
     if (stride > 0) {
-        return oci_mem_charge_of(oci_min64(sort->block_rows, extent->rows) * stride + 64);
+        return oci_mem_charge_of(extent->block_rows_max * stride + 64);
     }
     /* Keys are copies of columns: no larger than the slab, escapes and headers aside. */
     return oci_min64(2 * key_bytes_max, oci_max64(key_bytes_max, 2 * extent->slab_bytes_max));
