@@ -125,6 +125,9 @@ static oc_status encode_and_write(oci_run_writer *writer, const oci_batch *batch
     oci_run_extent *extent = &writer->extent;
     extent->blocks++;
     extent->rows += batch->length;
+    if (batch->length > extent->block_rows_max) {
+        extent->block_rows_max = batch->length;
+    }
     if (size > extent->block_bytes_max) {
         extent->block_bytes_max = size;
     }

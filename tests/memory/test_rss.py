@@ -207,6 +207,35 @@ def test_dictionary_keys(limit, tmp_path):
     assert_ascending(result["k"].cast(pa.utf8()))
 
 
+@pytest.mark.parametrize("limit", ["1m", "2m", "8m"])
+def test_many_dictionary_columns_that_change_with_each_batch(limit, tmp_path):
+    """Gathering needs tables per dictionary; spilling may not ask for them when memory has run out."""
+    rows, generator = 10_000, np.random.default_rng(SEED)
+
+    def batches():
+        for start in range(0, rows, 500):
+            columns = {"n": pa.array(np.arange(start, start + 500))}
+            for c in range(40):
+                values = pa.array([f"{v:012}" for v in generator.integers(0, 10**12, 300)])
+                codes = pa.array(generator.integers(0, 300, 500).astype(np.int32))
+                columns[f"c{c}"] = pa.DictionaryArray.from_arrays(codes, values)
+            yield pa.record_batch(columns)
+    write(tmp_path / "in.arrows", batches())
+    _, result = sort_within(tmp_path, limit, "c3")
+    assert np.array_equal(np.sort(result["n"].to_numpy()), np.arange(rows))
+    assert_ascending(result["c3"].cast(pa.utf8()))
+
+
+@pytest.mark.parametrize("limit", ["1m", "2m", "4m", "8m"])
+def test_wide_fixed_width_keys(limit, tmp_path):
+    rng = random.Random(SEED)
+    table = pa.record_batch({"k": pa.array([rng.randbytes(100_000) for _ in range(100)], pa.binary(100_000)),
+                             "n": pa.array(range(100))})
+    write(tmp_path / "in.arrows", [table.slice(i, 5) for i in range(0, 100, 5)])
+    _, result = sort_within(tmp_path, limit, "k")
+    assert_ascending(result["k"].cast(pa.binary()))
+
+
 @pytest.mark.parametrize("kind", ["csv", "arrow-zstd", "csv-to-csv"])
 def test_other_formats(kind, tmp_path):
     rows = scaled(100_000)
