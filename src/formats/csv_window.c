@@ -12,9 +12,10 @@
 #include "base/bits.h"
 #include "base/text.h"
 
-/* Copies of a long record that exist at the same time at worst: window old and new, batch, key, the
- * output of an operator and what it is written from, each rounded up. */
-enum { RECORD_COPIES = 8 };
+/* Copies of a long record that exist at the same time at worst: a window of up to twice its length
+ * beside the one of half that, then the batch in the place of the latter; and one for whoever takes
+ * the batch. An operator that needs more says so itself. */
+enum { RECORD_COPIES = 4 };
 /* What everything else may need meanwhile. */
 #define NEEDED_BASE (INT64_C(2) << 20)
 /* Below this, a window without LF says nothing about the line ends of the file. */
