@@ -21,7 +21,7 @@ typedef struct oci_run_extent {
     int64_t bytes;
     int64_t rows;
     int64_t blocks;
-    int64_t block_rows_max;  /* rows of a block at most */
+    int64_t block_rows_max; /* rows of a block at most */
     int64_t
         block_bytes_max; /* largest block on disk: what reading one takes while it is compressed */
     int64_t slab_bytes_max; /* largest batch in memory, as charged */

@@ -226,6 +226,19 @@ def test_many_dictionary_columns_that_change_with_each_batch(limit, tmp_path):
     assert_ascending(result["c3"].cast(pa.utf8()))
 
 
+@pytest.mark.parametrize("limit", ["3m", "8m"])
+def test_dictionary_keys_that_are_much_larger_than_the_rows(limit, tmp_path):
+    """Keys hold the values themselves: here 100 MB of keys for 0.3 MB of rows."""
+    rows, generator = 20_000, np.random.default_rng(SEED)
+    values = pa.array([f"{n:04}" + "x" * 5000 for n in generator.permutation(100)])
+    codes = generator.integers(0, 100, rows).astype(np.int32)
+    table = pa.table({"k": pa.DictionaryArray.from_arrays(pa.array(codes), values), "n": pa.array(np.arange(rows))})
+    write(tmp_path / "in.arrows", table.to_batches(max_chunksize=1000))
+    _, result = sort_within(tmp_path, limit, "k")
+    order = np.argsort(np.array([value[:4] for value in values.to_pylist()])[codes], kind="stable")
+    assert np.array_equal(result["n"].to_numpy(), order)
+
+
 @pytest.mark.parametrize("limit", ["1m", "2m", "4m", "8m"])
 def test_wide_fixed_width_keys(limit, tmp_path):
     rng = random.Random(SEED)

@@ -75,7 +75,10 @@ struct oci_merge {
 
     oci_row_ref *noted;
     int64_t n_noted;
-    int32_t stalled; /* input that waits for its next block, -1 = none */
+    uint32_t *noted_key_sizes;
+    int64_t noted_key_bytes; /* their sum */
+    int64_t key_bytes_max;   /* highest sum of a batch given out */
+    int32_t stalled;         /* input that waits for its next block, -1 = none */
     int64_t rows_until_tick;
 };
 
@@ -84,7 +87,7 @@ struct oci_merge {
 
 static int64_t noted_bytes(int64_t rows_max)
 {
-    return rows_max * (int64_t)sizeof(oci_row_ref);
+    return rows_max * (int64_t)(sizeof(oci_row_ref) + sizeof(uint32_t));
 }
 
 int64_t oci_merge_scratch_bytes(int64_t max_rows)
@@ -451,6 +454,8 @@ oc_status oci_merge_create(const oci_merge_config *config, oci_merge **out, oc_e
         void *noted;
         status = oci_mem_alloc(config->mem, noted_bytes(config->rows_max), &noted, err);
         merge->noted = status == OC_OK ? noted : NULL;
+        merge->noted_key_sizes =
+            merge->noted != NULL ? (uint32_t *)(void *)(merge->noted + config->rows_max) : NULL;
     }
     if (status == OC_OK && merge->n_inputs > 0) {
         status = start(merge, err);
@@ -578,6 +583,13 @@ static oc_status note_rows(oci_merge *merge, oc_error *err)
             return OC_OK;
         }
         OC_TRY(tick(merge, err));
+        int64_t key_bytes = merge->noted_key_bytes + in->key_bytes;
+        if (merge->config.key_bytes_max > 0 && key_bytes > merge->config.key_bytes_max &&
+            merge->n_noted > 0) {
+            return OC_OK;
+        }
+        merge->noted_key_bytes = key_bytes;
+        merge->noted_key_sizes[merge->n_noted] = (uint32_t)in->key_bytes;
         merge->noted[merge->n_noted++] = place_of(merge, in);
         OC_TRY(advance(merge, winner, err));
         if (merge->stalled < 0) {
@@ -601,6 +613,7 @@ static oc_status end_stall(oci_merge *merge, oc_error *err)
 static oc_status pass_on(oci_merge *merge, input *in, oci_batch **out, oc_error *err)
 {
     int64_t n = oci_min64(merge->config.rows_max, in->block->length - in->row);
+    merge->key_bytes_max = oci_max64(merge->key_bytes_max, in->keys.block_bytes);
     OC_TRY(oci_batch_slice(in->block, in->row, n, out, err));
     in->row += n;
     if (in->row < in->keys.length) {
@@ -632,7 +645,15 @@ static oc_status gather_noted(oci_merge *merge, int64_t max_bytes, oci_batch **o
                           config->mem, &n, NULL, err));
     OC_TRY(oci_gather(config->schema, sources, merge->noted, n, config->head_bytes, config->mem,
                       NULL, out, err));
+    int64_t key_bytes = 0;
+    for (int64_t i = 0; i < n; i++) {
+        key_bytes += merge->noted_key_sizes[i];
+    }
+    merge->key_bytes_max = oci_max64(merge->key_bytes_max, key_bytes);
+    merge->noted_key_bytes -= key_bytes;
     merge->n_noted -= n;
+    memmove(merge->noted_key_sizes, merge->noted_key_sizes + n,
+            (size_t)merge->n_noted * sizeof *merge->noted_key_sizes);
     memmove(merge->noted, merge->noted + n, (size_t)merge->n_noted * sizeof *merge->noted);
     if (merge->n_noted == 0) {
         release_used_up(merge);
@@ -660,6 +681,11 @@ oc_status oci_merge_next(oci_merge *merge, int64_t max_bytes, oci_batch **out, o
         return OC_OK;
     }
     return gather_noted(merge, max_bytes, out, err);
+}
+
+int64_t oci_merge_key_bytes_max(const oci_merge *merge)
+{
+    return merge->key_bytes_max;
 }
 
 /* -- giving the buffer back

@@ -36,8 +36,9 @@ typedef struct oci_merge_config {
     oci_row_buffer *buffer;  /* sorted, borrowed; NULL = none */
     int64_t buffer_position; /* first sorted position that still counts */
     int32_t spare_blocks;
-    int64_t head_bytes; /* free bytes in front of the slabs of output batches */
-    int64_t rows_max;   /* rows of an output batch at most */
+    int64_t head_bytes;    /* free bytes in front of the slabs of output batches */
+    int64_t rows_max;      /* rows of an output batch at most */
+    int64_t key_bytes_max; /* keys of its rows together, unless one alone has more; 0 = any */
 } oci_merge_config;
 
 OC_NODISCARD oc_status oci_merge_create(const oci_merge_config *config, oci_merge **out,
@@ -56,6 +57,9 @@ int64_t oci_merge_buffer_position(const oci_merge *merge);
  * call. `run` is borrowed until destroy. */
 OC_NODISCARD oc_status oci_merge_replace_buffer(oci_merge *merge, const oci_sorted_run *run,
                                                 oc_error *err);
+
+/* The most that the keys of one batch given out so far took together, or a little more. */
+int64_t oci_merge_key_bytes_max(const oci_merge *merge);
 
 /* Scratch memory of a merge that makes batches of up to max_rows rows. */
 int64_t oci_merge_scratch_bytes(int64_t max_rows);

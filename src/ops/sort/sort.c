@@ -191,6 +191,8 @@ static void note_held(oci_sort *sort)
 }
 
 /* Adds a chunk; spills once when the budget refuses. Takes the batch. */
+static oc_status add_halves(oci_sort *sort, oci_batch *batch, oc_error *err);
+
 static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
 {
     if (sort->cutoff != NULL) {
@@ -209,6 +211,9 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
                 status = oci_row_buffer_add(sort->buffer, batch, NULL);
             }
         }
+        if (status == OC_EBUDGET && batch->length > 1) {
+            return add_halves(sort, batch, err);
+        }
         if (status == OC_EBUDGET) {
             status = oci_sort_row_too_large(sort, bytes, err);
         } else if (status == OC_ENOMEM) {
@@ -222,6 +227,24 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
     }
     note_held(sort);
     return oci_sort_cut_back(sort, err);
+}
+
+/* Keys can be far larger than the rows: those of dictionaries are the values themselves. Where the keys
+ * of a chunk are too much, those of its halves may fit, one after the other. Takes the batch. */
+static oc_status add_halves(oci_sort *sort, oci_batch *batch, oc_error *err)
+{
+    int64_t middle = batch->length / 2;
+    oc_status status = OC_OK;
+    for (int half = 0; status == OC_OK && half < 2; half++) {
+        oci_batch *slice;
+        status = half == 0 ? oci_batch_slice(batch, 0, middle, &slice, err)
+                           : oci_batch_slice(batch, middle, batch->length - middle, &slice, err);
+        if (status == OC_OK) {
+            status = add_chunk(sort, slice, err);
+        }
+    }
+    oci_batch_release(batch);
+    return status;
 }
 
 /* Copies the first of up to `most` rows, as many as fit a chunk, into one. refs NULL: the rows from

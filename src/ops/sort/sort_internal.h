@@ -27,7 +27,7 @@ typedef struct oci_sort {
     oci_sort_key *keys;
     int32_t n_keys;
     int32_t n_dictionaries; /* of the schema, those inside others included */
-    int64_t limit; /* rows wanted, -1 = all */
+    int64_t limit;          /* rows wanted, -1 = all */
 
     oci_mem *mem;
     oci_worker *worker;

@@ -222,11 +222,36 @@ static int64_t key_charge(const oci_sort *sort, int64_t start, int64_t n)
     return oci_mem_charge_of(bytes + 64);
 }
 
+/* Keys of a block may take this much: twice the block, which only keys that dictionaries stand for
+ * ever pass, as other keys are copies of what is in the block. */
+static int64_t key_bytes_limit(const oci_sort *sort)
+{
+    return 2 * sort->block_bytes;
+}
+
+/* How many of n rows from sorted position `at` a block may have by their keys, at least 1. */
+static int64_t rows_by_keys(const oci_sort *sort, int64_t at, int64_t n)
+{
+    if (sort->n_dictionaries == 0) {
+        return n; /* spares a look at keys that lie anywhere in memory */
+    }
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t size;
+        (void)oci_row_buffer_key(sort->buffer, at + i, &size);
+        bytes += size;
+        if (bytes > key_bytes_limit(sort)) {
+            return oci_max64(1, i);
+        }
+    }
+    return n;
+}
+
 /* Gathers and writes one block of rows from sorted position `at`; at most `most` rows. */
 static oc_status write_block(oci_sort *sort, oci_row_ref *refs, int64_t at, int64_t most,
                              oci_sorted_run *run, int64_t *written, oc_error *err)
 {
-    int64_t n = oci_min64(sort->block_rows, most);
+    int64_t n = rows_by_keys(sort, at, oci_min64(sort->block_rows, most));
     oci_row_buffer_refs(sort->buffer, at, n, refs);
     int32_t n_sources;
     const oci_batch *const *sources = oci_row_buffer_sources(sort->buffer, &n_sources);
@@ -374,7 +399,8 @@ static merge_space measure_space(const oci_sort *sort)
     int64_t output = oci_mem_charge_of(oci_max64(slab, sort->output_bytes));
     merge_space space = {.slab = slab};
     /* A step: one batch being gathered, one being written. */
-    space.step = free - 2 * slab_charge(sort, slab) - oci_sort_scratch_bytes(sort, sort->block_rows);
+    space.step = free - 2 * slab_charge(sort, slab) -
+                 oci_sort_scratch_bytes(sort, sort->block_rows);
     /* The end: one batch being gathered, one with the consumer, who may turn it into something as
      * large. */
     space.final = free - 3 * output - oci_sort_scratch_bytes(sort, sort->output_rows);
@@ -445,17 +471,12 @@ static oci_sorted_run merged_run(const oci_sort *sort, const oci_merge_step *ste
     return merged;
 }
 
-/* A block of the result can hold more rows than the blocks that went in, as those may have been cut
- * short, and so more key bytes. */
-static int64_t merged_key_bytes(const oci_sort *sort, int64_t key_bytes_max,
-                                const oci_run_extent *extent)
+/* What the keys of one block of the result will take. It can have more rows than the blocks that
+ * went in, as those may have been cut short. */
+static int64_t merged_key_bytes(const oci_merge *merge, const oci_run_extent *extent)
 {
-    int64_t stride = oci_row_key_stride(sort->base.schema, sort->keys, sort->n_keys);
-    if (stride > 0) {
-        return oci_mem_charge_of(extent->block_rows_max * stride + 64);
-    }
-    /* Keys are copies of columns: no larger than the slab, escapes and headers aside. */
-    return oci_min64(2 * key_bytes_max, oci_max64(key_bytes_max, 2 * extent->slab_bytes_max));
+    int64_t offsets = (extent->block_rows_max + 1) * (int64_t)sizeof(uint32_t);
+    return oci_mem_charge_of(oci_merge_key_bytes_max(merge) + offsets + 64);
 }
 
 static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t space,
@@ -465,10 +486,12 @@ static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t 
     config.spare_blocks = spare_blocks(sort, step->start, step->n, space);
     config.head_bytes = head_bytes(sort);
     config.rows_max = sort->block_rows;
+    config.key_bytes_max = key_bytes_limit(sort);
     oci_merge *merge;
     OC_TRY(oci_merge_create(&config, &merge, err));
     oci_run_extent extent;
     oc_status status = write_merged(sort, merge, &extent, err);
+    int64_t key_bytes_max = status == OC_OK ? merged_key_bytes(merge, &extent) : 0;
     oci_merge_destroy(merge);
     if (status != OC_OK) {
         oci_run_writer_abandon(sort->writer);
@@ -476,7 +499,7 @@ static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t 
     }
     oci_sorted_run merged = merged_run(sort, step);
     measure_run(&merged, &extent);
-    merged.key_bytes_max = merged_key_bytes(sort, merged.key_bytes_max, &extent);
+    merged.key_bytes_max = key_bytes_max;
     return oci_run_list_replace(&sort->runs, step->start, step->n, &merged, &extent, err);
 }
 
