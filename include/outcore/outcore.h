@@ -58,8 +58,7 @@ extern "C" {
 /* "0.1.0" */
 OC_API const char *oc_version(void);
 
-/* ---- 1. contexts
- * --------------------------------------------------------------------------------------------- */
+/* ---- 1. contexts ----------------------------------------------------------------------------- */
 
 typedef enum oc_codec {
     OC_CODEC_AUTO = 0, /* Outcore chooses; today this is LZ4 */
@@ -126,8 +125,7 @@ OC_API OC_NODISCARD oc_status oc_context_create(const oc_options *options, oc_co
 /* Streams and arrays that are still out keep what they need and stay valid. NULL is fine. */
 OC_API void oc_context_destroy(oc_context *context);
 
-/* ---- 2. sorting
- * ---------------------------------------------------------------------------------------------- */
+/* ---- 2. sorting ------------------------------------------------------------------------------ */
 
 typedef enum oc_nulls {
     OC_NULLS_DEFAULT = 0, /* as in PostgreSQL: last when ascending, first when descending */
@@ -174,9 +172,7 @@ OC_API OC_NODISCARD oc_status oc_select(oc_context *context, struct ArrowArraySt
                                         const char *const *columns, size_t n_columns,
                                         struct ArrowArrayStream *output, oc_error *error);
 
-/* ---- 3. files
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- 3. files -------------------------------------------------------------------------------- */
 
 typedef enum oc_format {
     OC_FORMAT_AUTO =
@@ -252,8 +248,7 @@ OC_API OC_NODISCARD oc_status oc_inspect(oc_context *context, const char *path,
                                          void (*print)(const char *text, size_t size, void *arg),
                                          void *arg, oc_error *error);
 
-/* ---- 4. watching
- * --------------------------------------------------------------------------------------------- */
+/* ---- 4. watching ----------------------------------------------------------------------------- */
 
 /* Asks all work of the context to stop; it ends with OC_ECANCELED within about 50 ms.
  * Async-signal-safe. Sticky until oc_context_reset_cancel(). */
@@ -281,8 +276,7 @@ typedef struct oc_metrics {
 
 OC_API void oc_context_metrics(oc_context *context, oc_metrics *out);
 
-/* ---- 5. small helpers
- * ---------------------------------------------------------------------------------------- */
+/* ---- 5. small helpers ------------------------------------------------------------------------ */
 
 /* "64m", "1.5g", "2GiB", "4096": k, m, g, t are powers of 1024; case does not matter. */
 OC_API OC_NODISCARD oc_status oc_parse_size(const char *text, int64_t *bytes, oc_error *error);

@@ -237,9 +237,7 @@ oc_status oci_context_export(oc_context *context, oci_stream *stream, oci_schema
     return status;
 }
 
-/* -- watching
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 void oc_context_cancel(oc_context *context)
 {

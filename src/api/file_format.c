@@ -19,8 +19,7 @@ oc_format oci_format_of_name(const char *path)
     return OC_FORMAT_AUTO;
 }
 
-/* -- a file that gives its first bytes again
- * ------------------------------------------------------------------- */
+/* ---- a file that gives its first bytes again ------------------------------------------------- */
 
 typedef struct peeked_file {
     oci_file base; /* must be first */
@@ -101,12 +100,13 @@ static const oci_file_ops peeked_ops = {
 static oc_status peek_pipe(oci_file **file, uint8_t *head, int64_t *n, oc_error *err)
 {
     peeked_file *self = calloc(1, sizeof *self);
-    oc_status status = OC_OK;
     if (self == NULL) {
-        status = OC_SET(err, OC_ENOMEM, "could not open \"%s\": out of memory", (*file)->name);
-    } else {
-        status = oci_read_full(*file, self->head, MAGIC_BYTES, &self->head_bytes, err);
+        OC_SET(err, OC_ENOMEM, "could not open \"%s\": out of memory", (*file)->name);
+        oci_close(*file, NULL);
+        *file = NULL;
+        return OC_ENOMEM;
     }
+    oc_status status = oci_read_full(*file, self->head, MAGIC_BYTES, &self->head_bytes, err);
     if (status != OC_OK) {
         free(self);
         oci_close(*file, NULL);

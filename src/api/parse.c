@@ -13,8 +13,7 @@ oc_status oc_parse_size(const char *text, int64_t *bytes, oc_error *error)
     return oci_parse_size(text, bytes, error);
 }
 
-/* -- a cursor over comma-separated words
- * ------------------------------------------------------------------------ */
+/* ---- a cursor over comma-separated words ----------------------------------------------------- */
 
 typedef struct scanner {
     const char *text; /* the whole, for messages */
@@ -111,9 +110,7 @@ static size_t count_elements(const char *text)
     return n;
 }
 
-/* -- sort keys
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- sort keys ------------------------------------------------------------------------------- */
 
 /* "3" is the third column, as in SQL. */
 static bool is_position(const char *name)
@@ -193,9 +190,7 @@ void oc_free_sort_keys(oc_sort_key *keys, size_t n_keys)
     free(keys);
 }
 
-/* -- names
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 oc_status oc_parse_names(const char *text, char ***names, size_t *n_names, oc_error *error)
 {
@@ -232,9 +227,7 @@ void oc_free_names(char **names, size_t n_names)
     free(names);
 }
 
-/* -- formats
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 bool oc_format_parse(const char *text, oc_format *out)
 {

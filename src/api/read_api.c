@@ -27,8 +27,7 @@ typedef struct files_stream {
     oci_stream *current;
 } files_stream;
 
-/* -- copies of what the caller gave
- * ---------------------------------------------------------------------------- */
+/* ---- copies of what the caller gave ---------------------------------------------------------- */
 
 static void free_texts(char **texts, size_t n)
 {
@@ -77,9 +76,7 @@ static oc_status copy_request(files_stream *self, const char *const *paths, size
     return OC_OK;
 }
 
-/* -- one file
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 static oc_status open_path(oc_context *context, const char *path, oci_file **out, oc_error *err)
 {
@@ -189,9 +186,7 @@ static oc_status open_file(files_stream *self, const char *path, oci_stream **ou
     }
 }
 
-/* -- the stream
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static oc_status check_same_columns(const files_stream *self, const oci_schema *schema,
                                     const char *path, oc_error *err)

@@ -6,9 +6,7 @@
 #include "api/context.h"
 #include "ops/sort/sort.h"
 
-/* -- sort
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- sort ------------------------------------------------------------------------------------ */
 
 static oc_status resolve_key(const oci_schema *schema, const oc_sort_key *key, oci_sort_key *out,
                              oc_error *err)
@@ -99,9 +97,7 @@ oc_status oc_sort(oc_context *context, struct ArrowArrayStream *input, const oc_
     return status;
 }
 
-/* -- select
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- select ---------------------------------------------------------------------------------- */
 
 typedef struct select_stream {
     oci_stream base; /* must be first */

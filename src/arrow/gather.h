@@ -1,18 +1,21 @@
 /* Gather: rows picked from several batches become one new batch.
  *
- * The one way in which rows are copied, for compacting imported batches, sorting in memory, writing runs and
- * merging. Works column by column, in straight loops per layout; var-length values are copied with short blind copies.
- * The result is always compact: offset 0, offsets from 0, only bytes that are used, no validity bitmap where no row is
- * null, null slots zeroed (values 0, length 0), dictionary trimmed to the values used.
+ * The one way in which rows are copied, for compacting imported batches, sorting in memory, writing
+ * runs and merging. Works column by column, in straight loops per layout; var-length values are
+ * copied with short blind copies. The result is always compact: offset 0, offsets from 0, only
+ * bytes that are used, no validity bitmap where no row is null, null slots zeroed (values 0, length
+ * 0), dictionary trimmed to the values used.
  *
- * Sources have the same schema except that a source may hold views where the output has 32-bit strings (working form,
- * see oci_schema_working), so gathering from an imported batch with schema = working schema also converts it.
+ * Sources have the same schema except that a source may hold views where the output has 32-bit
+ * strings (working form, see oci_schema_working), so gathering from an imported batch with schema =
+ * working schema also converts it.
  *
- * Two steps, because the slab is allocated once and exactly: oci_gather_fit decides how many of the wanted rows fit
- * a byte target, oci_gather copies them.
+ * Two steps, because the slab is allocated once and exactly: oci_gather_fit decides how many of the
+ * wanted rows fit a byte target, oci_gather copies them.
  *
- * Dictionaries: an output batch has its own dictionary, in order of first use, values told apart bit for bit, nulls
- * among the values become null slots. When the index type is too narrow for the distinct values, fit() ends the batch before. */
+ * Dictionaries: an output batch has its own dictionary, in order of first use, values told apart
+ * bit for bit, nulls among the values become null slots. When the index type is too narrow for the
+ * distinct values, fit() ends the batch before. */
 #ifndef OUTCORE_ARROW_GATHER_H
 #define OUTCORE_ARROW_GATHER_H
 
@@ -24,7 +27,7 @@ typedef struct oci_row_ref {
 } oci_row_ref;
 
 /* Rows that one call handles at most; bounds its scratch memory: nothing for plain columns of up to
- * 128 sources (64 bytes a source beyond), about 70 bytes per distinct code of a dictionary column. */
+ * 128 sources (64 bytes a source beyond), about 70 bytes per distinct code of a dictionary. */
 #define OCI_GATHER_ROWS_MAX 65536
 
 /* How many of rows[0..n) fit into `max_bytes` of slab, at least 1 when n > 0; *bytes (may be NULL)
@@ -33,24 +36,27 @@ typedef struct oci_row_ref {
  * offsets from overflowing (`oci_gather_offset_max`, a variable so that tests can lower it) and
  * narrow dictionary indices from running out. */
 OC_NODISCARD oc_status oci_gather_fit(oci_schema *schema, const oci_batch *const *sources,
-                                      const oci_row_ref *rows, int64_t n, int64_t max_bytes, oci_mem *mem,
-                                      int64_t *n_fit, int64_t *bytes, oc_error *err);
+                                      const oci_row_ref *rows, int64_t n, int64_t max_bytes,
+                                      oci_mem *mem, int64_t *n_fit, int64_t *bytes, oc_error *err);
 extern int64_t oci_gather_offset_max; /* INT32_MAX */
 
-/* Copies rows[0..n) (n as fit() allowed) into a new batch of `schema`. The slab is paid from `from` when not NULL (a
- * reservation; the slab's charge then returns to the budget, not to the reservation, when the batch is released), else from
- * `mem` by oci_mem_alloc. `head_bytes` free bytes are left in front of the body inside the slab. */
-OC_NODISCARD oc_status oci_gather(oci_schema *schema, const oci_batch *const *sources, const oci_row_ref *rows,
-                                  int64_t n, int64_t head_bytes, oci_mem *mem, oci_reservation *from,
-                                  oci_batch **out, oc_error *err);
+/* Copies rows[0..n) (n as fit() allowed) into a new batch of `schema`. The slab is paid from `from`
+ * when not NULL (a reservation; the slab's charge then returns to the budget, not to the
+ * reservation, when the batch is released), else from `mem` by oci_mem_alloc. `head_bytes` free
+ * bytes are left in front of the body inside the slab. */
+OC_NODISCARD oc_status oci_gather(oci_schema *schema, const oci_batch *const *sources,
+                                  const oci_row_ref *rows, int64_t n, int64_t head_bytes,
+                                  oci_mem *mem, oci_reservation *from, oci_batch **out,
+                                  oc_error *err);
 
 /* Same result for the contiguous rows [start, start + n) of one batch, by faster range copies. */
-OC_NODISCARD oc_status oci_gather_range(oci_schema *schema, const oci_batch *source, int64_t start, int64_t n,
-                                        int64_t head_bytes, oci_mem *mem, oci_reservation *from, oci_batch **out,
-                                        oc_error *err);
+OC_NODISCARD oc_status oci_gather_range(oci_schema *schema, const oci_batch *source, int64_t start,
+                                        int64_t n, int64_t head_bytes, oci_mem *mem,
+                                        oci_reservation *from, oci_batch **out, oc_error *err);
 /* How many rows of [start, start + n) fit `max_bytes` (at least 1), and their slab size. */
-OC_NODISCARD oc_status oci_gather_range_fit(oci_schema *schema, const oci_batch *source, int64_t start,
-                                            int64_t n, int64_t max_bytes, oci_mem *mem, int64_t *n_fit,
-                                            int64_t *bytes, oc_error *err);
+OC_NODISCARD oc_status oci_gather_range_fit(oci_schema *schema, const oci_batch *source,
+                                            int64_t start, int64_t n, int64_t max_bytes,
+                                            oci_mem *mem, int64_t *n_fit, int64_t *bytes,
+                                            oc_error *err);
 
 #endif /* OUTCORE_ARROW_GATHER_H */

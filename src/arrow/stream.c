@@ -1,7 +1,7 @@
 /* Streams over the Arrow C stream interface, in both directions.
  *
- * In:   ArrowArrayStream ──get_next──> oci_batch_import ──> oci_batch_validate ──> next() Out:
- * next() ──> oci_batch_export ──> get_next
+ * In:   ArrowArrayStream ──get_next──> oci_batch_import ──> oci_batch_validate ──> next()
+ * Out:  next() ──> oci_batch_export ──> get_next
  *
  * Both keep the first error and give it again on every later call: after an error the position in
  * the stream is unknown, and going on could lose rows without a sign. Both keep giving the end
@@ -21,8 +21,8 @@ void oci_stream_close(oci_stream *stream)
     }
 }
 
-/* The whole error of a stream that was made by oci_stream_export(); NULL for others. Between our own
- * streams an error keeps its status and text, as if there were no C stream in between. */
+/* The whole error of a stream that was made by oci_stream_export(); NULL for others. Between our
+ * own streams an error keeps its status and text, as if there were no C stream in between. */
 static const oc_error *error_of_own_stream(const struct ArrowArrayStream *in);
 
 /* ---- in -------------------------------------------------------------------------------------- */

@@ -52,8 +52,7 @@ struct oci_unify {
     int64_t n_taken; /* chunks that fresh() has given out */
 };
 
-/* ---- making
- * ------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static int64_t index_count(oci_type type)
 {
@@ -121,8 +120,7 @@ oci_schema *oci_unify_schema(const oci_unify *unify)
     return unify->schema;
 }
 
-/* ---- the table
- * --------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void insert_slot(oci_unify *unify, int64_t number)
 {
@@ -197,8 +195,7 @@ static oc_status find(oci_unify *unify, const oci_column *values, int64_t row, u
     return OC_OK;
 }
 
-/* ---- chunks
- * ------------------------------------------------------------------------------------ */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* The values as a batch that borrows their memory. */
 static oc_status borrow_values(const oci_unify *unify, const oci_column *values, oci_batch **out,
@@ -278,8 +275,7 @@ static oc_status keep_values(oci_unify *unify, const oci_column *values, int64_t
     return status;
 }
 
-/* ---- indices
- * ----------------------------------------------------------------------------------- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static void store_index(uint8_t *indices, int64_t row, int32_t width, uint32_t number)
 {

@@ -93,8 +93,7 @@ typedef struct ipc_reader {
     oc_error failure; /* status OC_OK = none so far */
 } ipc_reader;
 
-/* ---- errors
- * --------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* Damage and refusals say which message of which file; failures of the system name their file
  * themselves. */
@@ -122,8 +121,7 @@ static void enter(ipc_reader *reader, const char *kind, int64_t number)
     reader->number = number;
 }
 
-/* ---- bodies
- * --------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 static int64_t small_bytes(const ipc_reader *reader)
 {
@@ -178,8 +176,7 @@ static oc_status fill_body(oci_body *body, const loaded_body *loaded, oc_error *
     return OC_OK;
 }
 
-/* ---- record batches
- * ------------------------------------------------------------------------------- */
+/* ---- record batches -------------------------------------------------------------------------- */
 
 static oc_status decode_whole(ipc_reader *reader, const oci_message *message, loaded_body *loaded,
                               oc_error *err)
@@ -262,8 +259,8 @@ static bool wants_memory(const ipc_reader *reader, const oci_parts *parts, const
            (reader->columns == NULL || oci_parts_bytes(parts) >= body->bytes / 2);
 }
 
-/* Rows of which nothing is there (null columns, or none) are handed out as often as a few forged bytes
- * say. No data set has that many. */
+/* Rows of which nothing is there (null columns, or none) are handed out as often as a few forged
+ * bytes say. No data set has that many. */
 static oc_status check_rows(const oci_message *message, oc_error *err)
 {
     bool is_empty = message->n_buffers == 0 || message->codec == OCI_CODEC_NONE;
@@ -299,8 +296,7 @@ done:
     return status;
 }
 
-/* ---- dictionaries
- * --------------------------------------------------------------------------------- */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
 static bool is_wanted(const ipc_reader *reader, int64_t id)
 {
@@ -357,8 +353,7 @@ static oc_status take_dictionary(ipc_reader *reader, const oci_message *message,
                           err);
 }
 
-/* ---- schema
- * --------------------------------------------------------------------------------------- */
+/* ---- schema ---------------------------------------------------------------------------------- */
 
 /* The dictionary ids of the wanted columns, from those of all columns. `ranks` has room for one
  * number a column. */
@@ -489,8 +484,7 @@ static void end_input(ipc_reader *reader)
                       reader->source.size); /* the parts between the messages too */
 }
 
-/* ---- the stream format
- * ---------------------------------------------------------------------------- */
+/* ---- the stream format ----------------------------------------------------------------------- */
 
 /* Takes the message that the source has read. */
 static oc_status take_message(ipc_reader *reader, oc_error *err)
@@ -546,8 +540,7 @@ static oc_status next_message(ipc_reader *reader, oc_error *err)
     return OC_OK;
 }
 
-/* ---- the file format
- * ------------------------------------------------------------------------------ */
+/* ---- the file format ------------------------------------------------------------------------- */
 
 static oc_status read_tail(ipc_reader *reader, int64_t *footer_bytes, oc_error *err)
 {
@@ -673,8 +666,7 @@ static oc_status next_block(ipc_reader *reader, oc_error *err)
     return begin_batch(reader, &reader->metadata.message, &body, err);
 }
 
-/* ---- handing out
- * ---------------------------------------------------------------------------------- */
+/* ---- handing out ----------------------------------------------------------------------------- */
 
 /* The current message has been handed out. */
 static void end_message(ipc_reader *reader)
@@ -785,8 +777,7 @@ static void reader_close(oci_stream *stream)
     oci_mem_free(reader->mem, reader, (int64_t)sizeof *reader);
 }
 
-/* ---- opening
- * -------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static oc_status copy_options(ipc_reader *reader, const oci_ipc_read_options *options,
                               oc_error *err)

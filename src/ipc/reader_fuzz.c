@@ -1,6 +1,6 @@
-/* Any bytes as an Arrow IPC input. The last byte chooses how they are read: from a file or a pipe, at which
- * limit (whole batches or slices), all columns or one; the bytes before it are the input. Every value that
- * comes is looked at, and nothing may stay charged. */
+/* Any bytes as an Arrow IPC input. The last byte chooses how they are read: from a file or a pipe,
+ * at which limit (whole batches or slices), all columns or one; the bytes before it are the input.
+ * Every value that comes is looked at, and nothing may stay charged. */
 #include "ipc/reader.h"
 
 #include <stdlib.h>

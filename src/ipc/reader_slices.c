@@ -1,6 +1,6 @@
 /* Cutting a large record batch into slices while it lies in a file.
  *
- *      file:  | validity | offsets ..[a..b].. | bytes ...[o(a)..o(b)].. | validity | values ..[a..b].. |
+ *      file:  | validity | offsets .[a..b]. | bytes ..[o(a)..o(b)].. | validity | values .[a..b]. |
  *      slab:  | validity a..b, from bit 0 | offsets a..b, from 0 | bytes | validity | values |
  *
  * Every slice goes three steps.
@@ -87,8 +87,7 @@ struct oci_slices {
     int64_t slab_end;
 };
 
-/* ---- sizes
- * ------------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Bytes that the bitmap of n rows takes in the slab. One more than it needs: a range that begins
  * inside a byte is read whole and then shifted. */
@@ -119,8 +118,7 @@ static int64_t fixed_bits(const slice_column *column)
     return 0;
 }
 
-/* ---- checks at the start
- * ---------------------------------------------------------------------- */
+/* ---- checks at the start --------------------------------------------------------------------- */
 
 static const oci_ipc_buffer *buffer_of(const oci_slices *slices, const slice_column *column,
                                        int which)
@@ -178,8 +176,7 @@ static oc_status check_column(oci_slices *slices, slice_column *column, const oc
     }
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads bytes [offset, offset + size) of a buffer; they are known to be inside it. */
 static oc_status read_range(oci_slices *slices, const oci_ipc_buffer *buffer, int64_t offset,
@@ -227,8 +224,7 @@ static oc_status read_offset(oci_slices *slices, const slice_column *column, int
     return OC_OK;
 }
 
-/* ---- step 1: how many rows
- * ---------------------------------------------------------------------- */
+/* ---- step 1: how many rows ------------------------------------------------------------------- */
 
 /* Reads views and validity of the next n rows of all view columns into the scratch block. */
 static oc_status read_views(oci_slices *slices, int64_t n, oc_error *err)
@@ -381,8 +377,7 @@ static oc_status choose_rows(oci_slices *slices, int64_t most, int64_t *rows, in
     return OC_OK;
 }
 
-/* ---- step 2: filling the slab
- * ------------------------------------------------------------------- */
+/* ---- step 2: filling the slab ---------------------------------------------------------------- */
 
 /* The next place in the slab: `size` bytes, of which the last few are padding set to 0. */
 static uint8_t *place(oci_slices *slices, oci_ipc_buffer *buffer, int64_t length, int64_t room)
@@ -453,8 +448,7 @@ static oc_status fill_fixed(oci_slices *slices, const slice_column *column, int6
                       n * width, err);
 }
 
-/* ---- views
- * -------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static bool range_is_before(const view_range *a, const view_range *b)
 {
@@ -590,8 +584,7 @@ static oc_status fill_views(oci_slices *slices, slice_column *column, int64_t n,
     return OC_OK;
 }
 
-/* ---- a slice
- * ------------------------------------------------------------------------------------- */
+/* ---- a slice --------------------------------------------------------------------------------- */
 
 /* Fills one column; *n_buffers and *n_variadic count what it added to the message. */
 static oc_status fill_column(oci_slices *slices, slice_column *column, int64_t n,
@@ -793,8 +786,7 @@ int64_t oci_slices_rows(const oci_slices *slices)
     return slices->rows;
 }
 
-/* ---- making
- * -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static oc_status allocate(oci_slices *slices, oc_error *err)
 {

@@ -42,8 +42,7 @@ void oci_source_seek(oci_source *source, int64_t position)
     source->position = position;
 }
 
-/* ---- bytes
- * ------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* Reads past the buffer, at `position`, which for a pipe is where it stands. */
 static oc_status read_through(oci_source *source, int64_t position, void *buf, int64_t size,
@@ -142,8 +141,7 @@ oc_status oci_source_check(const oci_source *source, int64_t position, int64_t s
     return OC_OK;
 }
 
-/* ---- messages
- * --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Makes room for `size` bytes of metadata, keeping what is there. */
 static oc_status reserve(oci_metadata *metadata, oci_mem *mem, int64_t size, oc_error *err)

@@ -98,8 +98,7 @@ static oc_status job_write(copy_job *job, const void *bytes, int64_t size, oc_er
     return OC_OK;
 }
 
-/* ---- bodies as they come
- * ---------------------------------------------------------------------- */
+/* ---- bodies as they come --------------------------------------------------------------------- */
 
 /* Copies up to `bytes` of the pipe; stops earlier only at its end. */
 static oc_status copy_pipe(copy_job *job, oci_source *pipe, int64_t bytes, oc_error *err)
@@ -156,8 +155,7 @@ oc_status oci_stage_rest(oci_stage *stage, oci_source *pipe, oci_file **file, in
     return OC_OK;
 }
 
-/* ---- reading bodies
- * --------------------------------------------------------------------------- */
+/* ---- reading bodies -------------------------------------------------------------------------- */
 
 /* Takes body bytes [taken, offset) of a pipe out of the way. */
 static oc_status skip_to(const oci_env *env, oci_body *body, int64_t offset, oc_error *err)
@@ -196,8 +194,7 @@ static oc_status body_read(const oci_env *env, oci_body *body, int64_t offset, v
     return OC_OK;
 }
 
-/* ---- columns
- * ---------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static oc_status copy_bytes(copy_job *job, int64_t offset, int64_t size, oc_error *err)
 {

@@ -70,8 +70,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Writes batches of one schema; the caller frees out->data. */
 static void write_batches(oci_batch *const *batches, int32_t n, bool is_file, oci_codec_id codec,
@@ -104,8 +103,7 @@ static void write_one(oci_batch *batch, bool is_file, oci_codec_id codec, byte_s
     write_batches(&batch, 1, is_file, codec, out);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct read_result {
     oc_status status;
@@ -194,8 +192,7 @@ static void check_ok(const read_result *r)
     }
 }
 
-/* ---- tests
- * -------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static const int64_t pieces[] = {0, 1, 7, 100000};
 static const oci_codec_id codecs[] = {OCI_CODEC_NONE, OCI_CODEC_LZ4_FRAME, OCI_CODEC_ZSTD};
@@ -356,8 +353,7 @@ static void a_row_beyond_the_block_comes_alone_and_one_beyond_the_limit_is_refus
     oci_batch_release(batch);
 }
 
-/* ---- damage
- * ------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* A file of two batches with strings, views, nulls and a dictionary; with `rows` a few, all of
  * it is a few KiB. */
@@ -499,8 +495,7 @@ static void a_missing_byte_is_an_error_or_harmless(void **state)
     free(r);
 }
 
-/* ---- faults
- * ------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static const char *write_temp(const byte_sink *bytes)
 {
@@ -569,8 +564,7 @@ static void every_failing_operation_is_an_error_and_leaves_nothing_behind(void *
     free(r);
 }
 
-/* ---- the rest
- * ----------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void cancel_ends_the_reading(void **state)
 {

@@ -4,7 +4,7 @@
  *                                                                                v
  *      stream: encoder (dictionaries are sent again when they change) ────────> write
  *      file:   dictionary columns translated to one dictionary for the file,
- *              new values sent as a delta, indices sent as plain integers ────> write, place noted for the footer
+ *              new values sent as a delta, indices sent as plain integers ────> write, note the place
  *
  * The file format is the stream format between "ARROW1" and a footer that lists the messages.
  * Its batches may be read in any order, so a dictionary cannot be replaced between them: see
@@ -76,8 +76,7 @@ struct oci_ipc_writer {
     oc_error failure; /* status OC_OK = none so far */
 };
 
-/* ---- bytes
- * ------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static oc_status put(oci_ipc_writer *writer, const void *bytes, int64_t size, oc_error *err)
 {
@@ -102,8 +101,7 @@ static oc_status note_block(oci_ipc_writer *writer, block_list *list, oci_ipc_fi
     return OC_OK;
 }
 
-/* ---- views
- * ------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* Does the batch have the types that are announced, or is it the working form of them? */
 static bool is_announced_form(const oci_batch *batch, const oci_schema *schema)
@@ -158,8 +156,7 @@ static bool is_wasteful(const oci_batch *batch)
     return false;
 }
 
-/* ---- the stream part of both formats
- * ------------------------------------------------------------ */
+/* ---- the stream part of both formats --------------------------------------------------------- */
 
 /* Encodes and writes a batch of the physical schema. */
 static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
@@ -181,8 +178,7 @@ static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, 
     return OC_OK;
 }
 
-/* ---- dictionaries of a file
- * --------------------------------------------------------------------- */
+/* ---- dictionaries of a file ------------------------------------------------------------------ */
 
 /* Dictionary ids are counted over the dictionary columns, as in the schema message. */
 static int64_t dictionary_id(const oci_ipc_writer *writer, int32_t column)
@@ -338,8 +334,7 @@ static oc_status write_translated(oci_ipc_writer *writer, const oci_batch *batch
     return status;
 }
 
-/* ---- adding
- * ------------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 /* Writes a batch whose types are the announced ones. */
 static oc_status write_announced(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
@@ -380,8 +375,8 @@ static oc_status fit_rows(const oci_ipc_writer *writer, const oci_batch *batch, 
                                 err);
 }
 
-/* Copies a batch, so that its views refer to no more than they use. Views that share bytes get bytes
- * of their own by that: the copy may be larger than the batch, and is made in parts then. */
+/* Copies a batch, so that its views refer to no more than they use. Views that share bytes get
+ * bytes of their own by that: the copy may be larger than the batch, and is made in parts then. */
 static oc_status write_compacted(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
 {
     int64_t row = 0;
@@ -480,8 +475,7 @@ oc_status oci_ipc_writer_add(oci_ipc_writer *writer, const oci_batch *batch, oc_
     return keep_failure(writer, add_batch(writer, batch, &failure), &failure, err);
 }
 
-/* ---- finishing
- * ---------------------------------------------------------------------------------- */
+/* ---- finishing ------------------------------------------------------------------------------- */
 
 static oc_status write_footer(oci_ipc_writer *writer, oc_error *err)
 {
@@ -514,8 +508,7 @@ oc_status oci_ipc_writer_finish(oci_ipc_writer *writer, oc_error *err)
     return keep_failure(writer, finish(writer, &failure), &failure, err);
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* The field as the encoder of a file sees it. */
 static oc_status copy_physical(const oci_field *field, oci_field *out, oc_error *err)

@@ -146,8 +146,7 @@ static int32_t round_trip(oci_schema *schema, oci_batch *const *batches, int32_t
     return check_written(sink, batches, n);
 }
 
-/* ---- tests
- * -------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void any_layout_of_a_batch_is_written_right(void **state)
 {
@@ -245,8 +244,7 @@ static void a_batch_too_large_for_the_budget_is_written_in_parts(void **state)
     oci_batch_release(batch);
 }
 
-/* ---- dictionaries of a file
- * ----------------------------------------------------------------------- */
+/* ---- dictionaries of a file ------------------------------------------------------------------ */
 
 /* Batches whose dictionaries hold other values each time. */
 static void new_values_are_sent_as_deltas(void **state)
@@ -321,8 +319,7 @@ static void a_dictionary_beyond_the_budget_says_what_to_do(void **state)
     }
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static oc_status write_with_faults(oci_fault_plan *plan, const char *path,
                                    oci_batch *const *batches, bool is_file, oci_codec_id codec)

@@ -27,9 +27,7 @@ typedef struct oci_run_extent {
     int64_t slab_bytes_max; /* largest batch in memory, as charged */
 } oci_run_extent;
 
-/* -- writing
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct oci_run_writer oci_run_writer;
 
@@ -59,9 +57,7 @@ OC_NODISCARD oc_status oci_run_writer_finish(oci_run_writer *writer, oci_run_ext
 /* Ends a run that is not wanted; its bytes are given back. */
 void oci_run_writer_abandon(oci_run_writer *writer);
 
-/* -- reading
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Where in a run the next block begins. Plain struct, no resources: fill file, mem, at and end. */
 typedef struct oci_run_cursor {

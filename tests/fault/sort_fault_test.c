@@ -201,8 +201,8 @@ static uint64_t expected_digest(const scenario *s)
     return digest;
 }
 
-/* All of the first faults, then ever fewer: the steps of a loop repeat themselves. OUTCORE_SLOW=1 takes
- * many more. */
+/* All of the first faults, then ever fewer: the steps of a loop repeat themselves. OUTCORE_SLOW=1
+ * takes many more. */
 static int64_t next_n(int64_t n)
 {
     bool is_slow = getenv("OUTCORE_SLOW") != NULL;
