@@ -884,7 +884,7 @@ static void damaged_files_end_in_rows_or_an_error(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        int64_t size;
+        int64_t size = 0;
         char *text = load_file(folder, names[i], &size);
         assert_non_null(text);
         for (int64_t block = 0; block < 3000; block = block * 3 + 7) {

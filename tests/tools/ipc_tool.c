@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -164,6 +163,21 @@ static oc_status run(const options *o, const oci_env *env, oci_mem *mem, totals 
     return status;
 }
 
+/* Peak of the resident memory since exec. ru_maxrss would count the process that started this one. */
+static long peak_rss_kib(void)
+{
+    long kib = -1;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file != NULL && kib < 0 && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "VmHWM: %ld", &kib);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kib;
+}
+
 int main(int argc, char **argv)
 {
     options o;
@@ -187,11 +201,9 @@ int main(int argc, char **argv)
                    .n_threads = 1,
                    .batch_rows = o.rows};
     oc_status status = run(&o, &env, mem, &t, &err);
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     printf("rows=%" PRId64 " batches=%" PRId64 " largest=%" PRId64 " peak=%" PRId64 " read=%" PRId64
            " rss=%ld hash=%" PRIx64 "\n",
-           t.rows, t.batches, t.largest, oci_budget_peak(budget), t.bytes_read, usage.ru_maxrss,
+           t.rows, t.batches, t.largest, oci_budget_peak(budget), t.bytes_read, peak_rss_kib(),
            t.hash);
     if (status != OC_OK) {
         fprintf(stderr, "%s: %s\n", oc_status_name(status), err.message);
