@@ -687,28 +687,3 @@ int64_t oci_merge_key_bytes_max(const oci_merge *merge)
 {
     return merge->key_bytes_max;
 }
-
-/* -- giving the buffer back
- * ---------------------------------------------------------------------------------- */
-
-int64_t oci_merge_buffer_position(const oci_merge *merge)
-{
-    if (merge->config.buffer == NULL || merge->n_noted > 0) {
-        return -1;
-    }
-    return merge->inputs[merge->n_inputs - 1].position;
-}
-
-oc_status oci_merge_replace_buffer(oci_merge *merge, const oci_sorted_run *run, oc_error *err)
-{
-    assert(merge->n_noted == 0 && merge->config.buffer != NULL);
-    input *in = &merge->inputs[merge->n_inputs - 1];
-    merge->config.buffer = NULL;
-    memset(merge->sources, 0, (size_t)merge->n_chunks * sizeof(oci_batch *));
-    if (in->is_done) {
-        return OC_OK;
-    }
-    /* Its first row is the one the buffer offered, so the tree stays as it is. */
-    init_input(merge, in, run);
-    return take_block(merge, in, err);
-}

@@ -50,14 +50,6 @@ void oci_merge_destroy(oci_merge *merge);
 OC_NODISCARD oc_status oci_merge_next(oci_merge *merge, int64_t max_bytes, oci_batch **out,
                                       oc_error *err);
 
-/* For giving memory back while no call is running: the sorted position from which on the rows of
- * the buffer are still needed; -1 when rows that are noted but not gathered still point into it. */
-int64_t oci_merge_buffer_position(const oci_merge *merge);
-/* Puts a run that holds just those rows in the place of the buffer, which may be cleared after this
- * call. `run` is borrowed until destroy. */
-OC_NODISCARD oc_status oci_merge_replace_buffer(oci_merge *merge, const oci_sorted_run *run,
-                                                oc_error *err);
-
 /* The most that the keys of one batch given out so far took together, or a little more. */
 int64_t oci_merge_key_bytes_max(const oci_merge *merge);
 

@@ -21,6 +21,13 @@ OC_NODISCARD oc_status oci_row_buffer_create(const oci_sort_key *keys, int32_t n
                                              oci_row_buffer **out, oc_error *err);
 void oci_row_buffer_destroy(oci_row_buffer *buffer); /* NULL is fine */
 
+/* From now on, whenever the chunks added since the last time hold `bytes` or more, their rows are
+ * put into key order and copied into a few large chunks, if there is memory to spare for the copy.
+ * Rows that are near each other in the result then lie near each other in each such segment, so
+ * that the gather at the end reads some sequences, one per segment, instead of single rows all over
+ * memory; and it has few sources to look at. It changes nothing else. */
+void oci_row_buffer_set_fold(oci_row_buffer *buffer, int64_t bytes);
+
 /* Appends all rows of a batch; takes the caller's reference on success only. OC_EBUDGET: refused,
  * nothing changed; so is a batch that would carry the buffer past OCI_BUFFER_ROWS_MAX rows. */
 #define OCI_BUFFER_ROWS_MAX ((int64_t)UINT32_MAX - 1)

@@ -201,6 +201,105 @@ static void fixed_keys_of_several_widths_are_ordered(void **state)
     }
 }
 
+/* Feeds the same batches to both buffers. */
+static void add_to_both(fixture *a, fixture *b, const arrow_stream_maker *maker)
+{
+    struct ArrowArrayStream c_stream;
+    struct ArrowSchema c_schema;
+    oci_schema *schema;
+    arrow_make_stream(maker, &c_stream);
+    assert_int_equal(c_stream.get_schema(&c_stream, &c_schema), 0);
+    assert_int_equal(oci_schema_import(&c_schema, &schema, NULL), OC_OK);
+    c_schema.release(&c_schema);
+    struct ArrowArray array;
+    while (c_stream.get_next(&c_stream, &array) == 0 && array.release != NULL) {
+        oci_batch *batch;
+        oci_batch *copies[2];
+        assert_int_equal(oci_batch_import(&array, schema, &batch, NULL), OC_OK);
+        fixture *fixtures[] = {a, b};
+        for (int i = 0; i < 2; i++) {
+            /* Copies, since folding goes by what batches are charged. */
+            assert_int_equal(oci_gather_range(schema, batch, 0, batch->length, 0, fixtures[i]->mem,
+                                              NULL, &copies[i], NULL),
+                             OC_OK);
+            assert_int_equal(oci_row_buffer_add(fixtures[i]->buffer, copies[i], NULL), OC_OK);
+        }
+        oci_batch_release(batch);
+    }
+    c_stream.release(&c_stream);
+    oci_schema_release(schema);
+}
+
+static void folding_does_not_change_the_result(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"k=u", "x=l", "id=l", "d=d:15,2", "b=b"};
+    static const int64_t fold_bytes[] = {150000, 400000, 1000000};
+    for (size_t i = 0; i < 3; i++) {
+        fixture plain;
+        fixture folded;
+        set_up(&plain, 64 * MIB, 1);
+        set_up(&folded, 64 * MIB, 1);
+        oci_row_buffer_set_fold(folded.buffer, fold_bytes[i]);
+        arrow_stream_maker maker = {
+            .columns = columns,
+            .n_columns = 5,
+            /* Few distinct keys, so that the order of equal ones shows; x and id tell rows apart.
+             */
+            .maker = {.seed = 3, .length = 4500, .null_percent = 10, .distinct = 300},
+            .n_batches = 9,
+        };
+        add_to_both(&plain, &folded, &maker);
+        assert_int_equal(oci_row_buffer_sort(plain.buffer, NULL), OC_OK);
+        assert_int_equal(oci_row_buffer_sort(folded.buffer, NULL), OC_OK);
+        int64_t rows = oci_row_buffer_rows(plain.buffer);
+        assert_int_equal(oci_row_buffer_rows(folded.buffer), rows);
+        int32_t n;
+        const oci_batch *const *a = oci_row_buffer_sources(plain.buffer, &n);
+        const oci_batch *const *b = oci_row_buffer_sources(folded.buffer, &n);
+        int64_t moved = 0;
+        for (int64_t row = 0; row < rows; row++) {
+            oci_row_ref x;
+            oci_row_ref y;
+            oci_row_buffer_refs(plain.buffer, row, 1, &x);
+            oci_row_buffer_refs(folded.buffer, row, 1, &y);
+            moved += x.source != y.source || x.row != y.row;
+            for (int32_t c = 0; c < 5; c++) {
+                assert_true(oci_value_equal(&a[x.source]->columns[c], x.row,
+                                            &b[y.source]->columns[c], y.row));
+            }
+        }
+        assert_true(moved > 0); /* it did fold */
+        tear_down(&plain);
+        tear_down(&folded);
+    }
+}
+
+static void folding_goes_without_where_memory_is_short(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"k=u", "x=l", "id=l", "d=d:15,2", "b=b"};
+    /* From too little for the copy to just enough. */
+    for (int64_t limit = 3 * MIB; limit < 8 * MIB; limit += MIB / 2) {
+        fixture plain;
+        fixture folded;
+        set_up(&plain, 64 * MIB, 1);
+        set_up(&folded, limit, 1);
+        oci_row_buffer_set_fold(folded.buffer, 400000);
+        arrow_stream_maker maker = {
+            .columns = columns,
+            .n_columns = 5,
+            .maker = {.seed = 4, .length = 5000, .distinct = 300},
+            .n_batches = 5,
+        };
+        add_to_both(&plain, &folded, &maker);
+        assert_int_equal(oci_row_buffer_sort(folded.buffer, NULL), OC_OK);
+        check_order(&folded);
+        tear_down(&plain);
+        tear_down(&folded);
+    }
+}
+
 static void a_refused_batch_changes_nothing(void **state)
 {
     (void)state;
@@ -260,6 +359,8 @@ int main(void)
         cmocka_unit_test(keys_that_grow_by_one_byte_do_not_need_a_deep_stack),
         cmocka_unit_test(equal_keys_keep_input_order),
         cmocka_unit_test(fixed_keys_of_several_widths_are_ordered),
+        cmocka_unit_test(folding_does_not_change_the_result),
+        cmocka_unit_test(folding_goes_without_where_memory_is_short),
         cmocka_unit_test(a_refused_batch_changes_nothing),
         cmocka_unit_test(an_empty_buffer_can_be_sorted_and_cleared),
     };

@@ -31,6 +31,10 @@
  * rows. */
 #define ROW_BYTES_ASSUMED 64
 #define ROWS_MIN          64
+/* Rows are put in order in segments of this size, which stay in the last-level cache while they are
+ * copied, when the limit is many times that: see oci_row_buffer_set_fold. */
+#define FOLD_BYTES     ((int64_t)16 << 20)
+#define FOLD_LIMIT_MIN (8 * FOLD_BYTES)
 /* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each
  * chunk has a fixed cost. */
 #define CHUNK_ROWS_MIN 512
@@ -98,6 +102,9 @@ static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_k
     OC_TRY(oci_row_buffer_create(sort->keys, n_keys, sort->mem, &sort->buffer, err));
     OC_TRY(oci_worker_create(sort->env->threads, &sort->worker, err));
     derive_sizes(sort);
+    if (oci_budget_limit(sort->env->budget) >= FOLD_LIMIT_MIN) {
+        oci_row_buffer_set_fold(sort->buffer, FOLD_BYTES);
+    }
     return OC_OK;
 }
 
@@ -229,8 +236,9 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
     return oci_sort_cut_back(sort, err);
 }
 
-/* Keys can be far larger than the rows: those of dictionaries are the values themselves. Where the keys
- * of a chunk are too much, those of its halves may fit, one after the other. Takes the batch. */
+/* Keys can be far larger than the rows: those of dictionaries are the values themselves. Where the
+ * keys of a chunk are too much, those of its halves may fit, one after the other. Takes the batch.
+ */
 static oc_status add_halves(oci_sort *sort, oci_batch *batch, oc_error *err)
 {
     int64_t middle = batch->length / 2;

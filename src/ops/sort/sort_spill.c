@@ -3,8 +3,8 @@
  * Costs, for N bytes of rows and runs of R bytes: every row is gathered, encoded and written once
  * as part of a run, read once more per merge pass, and written again in all passes but the last.
  * With fan-in k there are ceil(log_k(N / R)) passes. k follows from the memory: each input takes
- * one block and its keys (about limit / 64 x 1.3), so about 30 inputs fit and one pass is enough up to
- * about 30 x limit, two up to 900 x. */
+ * one block and its keys (about limit / 64 x 1.3), so about 30 inputs fit and one pass is enough up
+ * to about 30 x limit, two up to 900 x. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,8 @@
  * hash tables that are at most a quarter full and up to twice as large as need be (64), code, value
  * and hash (56), the largest list once more while it grows, rounding. */
 #define DICTIONARY_ROW_BYTES 152
-/* At most 1/8 of the limit goes into that; blocks get fewer rows when there are many dictionaries. */
+/* At most 1/8 of the limit goes into that; blocks get fewer rows when there are many dictionaries.
+ */
 #define DICTIONARY_SHARE 8
 /* How long a sort waits for others of the same context to give memory back. */
 #define WAIT_STEPS_MAX 5000
