@@ -14,41 +14,10 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ops/sort/row_buffer_internal.h"
 /* Groups up to this size are sorted by insertion with whole-key comparisons: loading and sorting
  * entries again would cost more. */
 #define SMALL_GROUP_ROWS 12
-/* One hint per 1,024 ordinals finds the chunk of a row in a step or two. */
-#define HINT_SHIFT 10
-
-static void fold_when_due(oci_row_buffer *buffer);
-
-struct oci_row_buffer {
-    const oci_sort_key *keys;
-    int32_t n_keys;
-    oci_mem *mem;
-
-    /* Parallel arrays with one element per chunk, grown together. */
-    oci_batch **batches;
-    oci_row_keys *chunk_keys;
-    int64_t *first; /* ordinal of a chunk's first row; first[n_chunks] = rows */
-    int32_t n_chunks;
-    int32_t capacity;
-
-    int64_t rows;
-    int64_t payload_bytes;
-    int64_t key_bytes;
-    int64_t shared; /* bytes of prefix that all keys have in common */
-
-    oci_reservation entry_space;
-    oci_entry *entries; /* set by sort() */
-    uint32_t *hints;
-    int64_t first_hint; /* what hints[0] is for: ordinal >> HINT_SHIFT */
-
-    /* Folding, see oci_row_buffer_set_fold. */
-    int64_t fold_bytes;    /* 0 = never */
-    int32_t folded_chunks; /* chunks before this one are in folded segments */
-    int64_t folded_bytes;  /* their payload */
-};
 
 oc_status oci_row_buffer_create(const oci_sort_key *keys, int32_t n_keys, oci_mem *mem,
                                 oci_row_buffer **out, oc_error *err)
@@ -68,59 +37,46 @@ oc_status oci_row_buffer_create(const oci_sort_key *keys, int32_t n_keys, oci_me
 /* -- collecting
  * ---------------------------------------------------------------------------------------------- */
 
-static int64_t entries_bytes(int64_t rows)
-{
-    return rows * (int64_t)sizeof(oci_entry);
-}
-
-static int64_t hints_bytes(int64_t rows)
-{
-    return ((rows >> HINT_SHIFT) + 1) * (int64_t)sizeof(uint32_t);
-}
-
 static int64_t sort_space(int64_t rows)
 {
-    return rows == 0
-               ? 0
-               : oci_mem_charge_of(entries_bytes(rows)) + oci_mem_charge_of(hints_bytes(rows));
-}
-
-static int64_t list_bytes(int32_t capacity, size_t element)
-{
-    return (int64_t)capacity * (int64_t)element;
+    return rows == 0 ? 0
+                     : oci_mem_charge_of(oci_entries_bytes(rows)) +
+                           oci_mem_charge_of(oci_hints_bytes(rows));
 }
 
 /* The lists grow together or not at all. */
-static oc_status grow_lists(oci_row_buffer *buffer, oc_error *err)
+oc_status oci_row_buffer_grow(oci_row_buffer *buffer, oc_error *err)
 {
     int32_t new_capacity = buffer->capacity == 0 ? 16 : buffer->capacity * 2;
     oci_mem *mem = buffer->mem;
     void *batches = NULL;
     void *keys = NULL;
     void *first = NULL;
-    oc_status status =
-        oci_mem_try_alloc(mem, list_bytes(new_capacity, sizeof *buffer->batches), &batches, err);
+    oc_status status = oci_mem_try_alloc(mem, oci_list_bytes(new_capacity, sizeof *buffer->batches),
+                                         &batches, err);
     if (status == OC_OK) {
-        status = oci_mem_try_alloc(mem, list_bytes(new_capacity, sizeof *buffer->chunk_keys), &keys,
-                                   err);
+        status = oci_mem_try_alloc(mem, oci_list_bytes(new_capacity, sizeof *buffer->chunk_keys),
+                                   &keys, err);
     }
     if (status == OC_OK) {
-        status = oci_mem_try_alloc(mem, list_bytes(new_capacity + 1, sizeof *buffer->first), &first,
-                                   err);
+        status = oci_mem_try_alloc(mem, oci_list_bytes(new_capacity + 1, sizeof *buffer->first),
+                                   &first, err);
     }
     if (status != OC_OK) {
-        oci_mem_free(mem, batches, list_bytes(new_capacity, sizeof *buffer->batches));
-        oci_mem_free(mem, keys, list_bytes(new_capacity, sizeof *buffer->chunk_keys));
+        oci_mem_free(mem, batches, oci_list_bytes(new_capacity, sizeof *buffer->batches));
+        oci_mem_free(mem, keys, oci_list_bytes(new_capacity, sizeof *buffer->chunk_keys));
         return status;
     }
     if (buffer->capacity > 0) {
         memcpy(batches, buffer->batches, (size_t)buffer->n_chunks * sizeof *buffer->batches);
         memcpy(keys, buffer->chunk_keys, (size_t)buffer->n_chunks * sizeof *buffer->chunk_keys);
         memcpy(first, buffer->first, (size_t)(buffer->n_chunks + 1) * sizeof *buffer->first);
-        oci_mem_free(mem, buffer->batches, list_bytes(buffer->capacity, sizeof *buffer->batches));
+        oci_mem_free(mem, buffer->batches,
+                     oci_list_bytes(buffer->capacity, sizeof *buffer->batches));
         oci_mem_free(mem, buffer->chunk_keys,
-                     list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
-        oci_mem_free(mem, buffer->first, list_bytes(buffer->capacity + 1, sizeof *buffer->first));
+                     oci_list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
+        oci_mem_free(mem, buffer->first,
+                     oci_list_bytes(buffer->capacity + 1, sizeof *buffer->first));
     }
     buffer->batches = batches;
     buffer->chunk_keys = keys;
@@ -168,7 +124,7 @@ oc_status oci_row_buffer_add_with_keys(oci_row_buffer *buffer, oci_batch *batch,
         OC_FAIL(err, OC_EBUDGET, "sort buffer is full: it numbers rows with 32 bits");
     }
     if (buffer->n_chunks == buffer->capacity) {
-        OC_TRY(grow_lists(buffer, err));
+        OC_TRY(oci_row_buffer_grow(buffer, err));
     }
     int64_t rows = buffer->rows + batch->length;
     OC_TRY(oci_mem_try_reserve(buffer->mem, &buffer->entry_space, sort_space(rows), err));
@@ -182,7 +138,7 @@ oc_status oci_row_buffer_add_with_keys(oci_row_buffer *buffer, oci_batch *batch,
     buffer->payload_bytes += batch->bytes;
     buffer->key_bytes += oci_mem_charge_of(keys->block_bytes);
     *keys = (oci_row_keys){0};
-    fold_when_due(buffer);
+    oci_row_buffer_fold(buffer);
     return OC_OK;
 }
 
@@ -212,11 +168,11 @@ int64_t oci_row_buffer_bytes(const oci_row_buffer *buffer)
 static void free_order(oci_row_buffer *buffer)
 {
     if (buffer->entries != NULL) {
-        oci_mem_free(buffer->mem, buffer->entries, entries_bytes(buffer->rows));
+        oci_mem_free(buffer->mem, buffer->entries, oci_entries_bytes(buffer->rows));
         buffer->entries = NULL;
     }
     if (buffer->hints != NULL) {
-        oci_mem_free(buffer->mem, buffer->hints, hints_bytes(buffer->rows));
+        oci_mem_free(buffer->mem, buffer->hints, oci_hints_bytes(buffer->rows));
         buffer->hints = NULL;
     }
 }
@@ -231,11 +187,11 @@ void oci_row_buffer_clear(oci_row_buffer *buffer)
         oci_row_keys_deinit(&buffer->chunk_keys[c]);
     }
     oci_mem_free(buffer->mem, buffer->batches,
-                 list_bytes(buffer->capacity, sizeof *buffer->batches));
+                 oci_list_bytes(buffer->capacity, sizeof *buffer->batches));
     oci_mem_free(buffer->mem, buffer->chunk_keys,
-                 list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
+                 oci_list_bytes(buffer->capacity, sizeof *buffer->chunk_keys));
     oci_mem_free(buffer->mem, buffer->first,
-                 list_bytes(buffer->capacity + 1, sizeof *buffer->first));
+                 oci_list_bytes(buffer->capacity + 1, sizeof *buffer->first));
     buffer->batches = NULL;
     buffer->chunk_keys = NULL;
     buffer->first = NULL;
@@ -260,29 +216,20 @@ void oci_row_buffer_destroy(oci_row_buffer *buffer)
 /* -- finding rows
  * -------------------------------------------------------------------------------------------- */
 
-static inline oci_row_ref ref_of(const oci_row_buffer *buffer, uint32_t ordinal)
-{
-    uint32_t chunk = buffer->hints[(ordinal >> HINT_SHIFT) - buffer->first_hint];
-    while (buffer->first[chunk + 1] <= (int64_t)ordinal) {
-        chunk++;
-    }
-    return (oci_row_ref){chunk, (uint32_t)((int64_t)ordinal - buffer->first[chunk])};
-}
-
 static inline const uint8_t *key_of(const oci_row_buffer *buffer, uint32_t ordinal, int64_t *size)
 {
-    oci_row_ref ref = ref_of(buffer, ordinal);
+    oci_row_ref ref = oci_ref_of(buffer, ordinal);
     return oci_row_key_at(&buffer->chunk_keys[ref.source], ref.row, size);
 }
 
 /* Hints for the rows from chunk `first_chunk` on. */
-static void make_hints(oci_row_buffer *buffer, int32_t first_chunk)
+void oci_row_buffer_make_hints(oci_row_buffer *buffer, int32_t first_chunk)
 {
     int32_t chunk = first_chunk;
     int64_t start = buffer->first[first_chunk];
-    buffer->first_hint = start >> HINT_SHIFT;
-    for (int64_t at = buffer->first_hint; at << HINT_SHIFT < buffer->rows; at++) {
-        int64_t ordinal = oci_max64(start, at << HINT_SHIFT);
+    buffer->first_hint = start >> OCI_HINT_SHIFT;
+    for (int64_t at = buffer->first_hint; at << OCI_HINT_SHIFT < buffer->rows; at++) {
+        int64_t ordinal = oci_max64(start, at << OCI_HINT_SHIFT);
         while (buffer->first[chunk + 1] <= ordinal) {
             chunk++;
         }
@@ -459,7 +406,7 @@ static bool entries_are_whole_keys(const oci_row_buffer *buffer)
 }
 
 /* Fills and sorts entries[0..n) for the rows from chunk `first_chunk` on; hints are made. */
-static void order_entries(const oci_row_buffer *buffer, int32_t first_chunk, oci_entry *entries,
+void oci_row_buffer_order(const oci_row_buffer *buffer, int32_t first_chunk, oci_entry *entries,
                           int64_t n)
 {
     make_entries(buffer, first_chunk, entries);
@@ -476,18 +423,18 @@ oc_status oci_row_buffer_sort(oci_row_buffer *buffer, oc_error *err)
     }
     void *entries;
     void *hints;
-    OC_TRY(
-        oci_mem_alloc_reserved(&buffer->entry_space, entries_bytes(buffer->rows), &entries, err));
+    OC_TRY(oci_mem_alloc_reserved(&buffer->entry_space, oci_entries_bytes(buffer->rows), &entries,
+                                  err));
     oc_status status =
-        oci_mem_alloc_reserved(&buffer->entry_space, hints_bytes(buffer->rows), &hints, err);
+        oci_mem_alloc_reserved(&buffer->entry_space, oci_hints_bytes(buffer->rows), &hints, err);
     if (status != OC_OK) {
-        oci_mem_free_reserved(&buffer->entry_space, entries, entries_bytes(buffer->rows));
+        oci_mem_free_reserved(&buffer->entry_space, entries, oci_entries_bytes(buffer->rows));
         return status;
     }
     buffer->entries = entries;
     buffer->hints = hints;
-    make_hints(buffer, 0);
-    order_entries(buffer, 0, buffer->entries, buffer->rows);
+    oci_row_buffer_make_hints(buffer, 0);
+    oci_row_buffer_order(buffer, 0, buffer->entries, buffer->rows);
     return OC_OK;
 }
 
@@ -495,7 +442,7 @@ void oci_row_buffer_refs(const oci_row_buffer *buffer, int64_t start, int64_t n,
 {
     assert(start + n <= buffer->rows);
     for (int64_t i = 0; i < n; i++) {
-        out[i] = ref_of(buffer, buffer->entries[start + i].ordinal);
+        out[i] = oci_ref_of(buffer, buffer->entries[start + i].ordinal);
     }
 }
 
@@ -508,182 +455,4 @@ const oci_batch *const *oci_row_buffer_sources(const oci_row_buffer *buffer, int
 {
     *n = buffer->n_chunks;
     return (const oci_batch *const *)buffer->batches;
-}
-
-/* -- folding ------------------------------------------------------------------------------------
- */
-
-/* Segments of fewer rows have rows so wide that copying them gains nothing. */
-#define FOLD_ROWS_MIN 4096
-
-/* The new chunks of a segment while they are made. */
-typedef struct fold {
-    oci_row_buffer *buffer;
-    oci_batch **batches;
-    oci_row_keys *keys;
-    int32_t n;
-    int32_t capacity;
-} fold;
-
-void oci_row_buffer_set_fold(oci_row_buffer *buffer, int64_t bytes)
-{
-    buffer->fold_bytes = bytes;
-}
-
-static bool has_dictionary(const oci_schema *schema)
-{
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        if (schema->fields[i].dictionary != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_ordered(const oci_entry *entries, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++) {
-        if (entries[i].ordinal < entries[i - 1].ordinal) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Gathers the next block of rows; *done gets how many. */
-static oc_status fold_block(fold *f, const oci_entry *entries, int64_t n, oci_row_ref *refs,
-                            int64_t *done)
-{
-    oci_row_buffer *buffer = f->buffer;
-    oci_schema *schema = buffer->batches[buffer->folded_chunks]->schema;
-    const oci_batch *const *sources = (const oci_batch *const *)buffer->batches;
-    n = oci_min64(n, OCI_GATHER_ROWS_MAX);
-    for (int64_t i = 0; i < n; i++) {
-        refs[i] = ref_of(buffer, entries[i].ordinal);
-    }
-    if (f->n == f->capacity) {
-        return OC_EBUDGET; /* more blocks than expected: rows of very different widths */
-    }
-    OC_TRY(
-        oci_gather_fit(schema, sources, refs, n, buffer->fold_bytes, buffer->mem, &n, NULL, NULL));
-    OC_TRY(oci_gather(schema, sources, refs, n, 0, buffer->mem, NULL, &f->batches[f->n], NULL));
-    oc_status status = oci_row_keys_encode(f->batches[f->n], buffer->keys, buffer->n_keys,
-                                           buffer->mem, NULL, &f->keys[f->n], NULL);
-    if (status != OC_OK) {
-        oci_batch_release(f->batches[f->n]);
-        return status;
-    }
-    f->n++;
-    *done = n;
-    return OC_OK;
-}
-
-static oc_status fold_rows(fold *f, const oci_entry *entries, int64_t n)
-{
-    void *refs;
-    int64_t refs_bytes = OCI_GATHER_ROWS_MAX * (int64_t)sizeof(oci_row_ref);
-    OC_TRY(oci_mem_try_alloc(f->buffer->mem, refs_bytes, &refs, NULL));
-    oc_status status = OC_OK;
-    for (int64_t at = 0; status == OC_OK && at < n;) {
-        int64_t done = 0;
-        status = fold_block(f, entries + at, n - at, refs, &done);
-        at += done;
-    }
-    oci_mem_free(f->buffer->mem, refs, refs_bytes);
-    return status;
-}
-
-/* Puts the new chunks in the place of those they were made of. There is room for them in the lists.
- */
-static void replace_chunks(fold *f)
-{
-    oci_row_buffer *buffer = f->buffer;
-    for (int32_t c = buffer->folded_chunks; c < buffer->n_chunks; c++) {
-        buffer->payload_bytes -= buffer->batches[c]->bytes;
-        buffer->key_bytes -= oci_mem_charge_of(buffer->chunk_keys[c].block_bytes);
-        oci_batch_release(buffer->batches[c]);
-        oci_row_keys_deinit(&buffer->chunk_keys[c]);
-    }
-    int64_t row = buffer->first[buffer->folded_chunks];
-    for (int32_t i = 0; i < f->n; i++) {
-        int32_t c = buffer->folded_chunks + i;
-        buffer->batches[c] = f->batches[i];
-        buffer->chunk_keys[c] = f->keys[i];
-        buffer->first[c] = row;
-        row += f->batches[i]->length;
-        buffer->payload_bytes += f->batches[i]->bytes;
-        buffer->key_bytes += oci_mem_charge_of(f->keys[i].block_bytes);
-    }
-    buffer->n_chunks = buffer->folded_chunks + f->n;
-    buffer->first[buffer->n_chunks] = row;
-    assert(row == buffer->rows);
-}
-
-static void drop_new_chunks(fold *f)
-{
-    for (int32_t i = 0; i < f->n; i++) {
-        oci_batch_release(f->batches[i]);
-        oci_row_keys_deinit(&f->keys[i]);
-    }
-}
-
-/* Orders the segment and copies it. Refusals leave it as it is. */
-static void fold_segment(oci_row_buffer *buffer)
-{
-    int64_t n = buffer->rows - buffer->first[buffer->folded_chunks];
-    fold f = {.buffer = buffer, .capacity = (int32_t)(n / OCI_GATHER_ROWS_MAX) + 8};
-    while (buffer->capacity < buffer->folded_chunks + f.capacity) {
-        if (grow_lists(buffer, NULL) != OC_OK) {
-            return;
-        }
-    }
-    oci_mem *mem = buffer->mem;
-    void *entries = NULL;
-    void *hints = NULL;
-    void *batches = NULL;
-    void *keys = NULL;
-    int64_t hint_bytes = hints_bytes(n) + (int64_t)sizeof(uint32_t);
-    int64_t batch_bytes = list_bytes(f.capacity, sizeof *f.batches);
-    int64_t keys_bytes = list_bytes(f.capacity, sizeof *f.keys);
-    if (oci_mem_try_alloc(mem, entries_bytes(n), &entries, NULL) == OC_OK &&
-        oci_mem_try_alloc(mem, hint_bytes, &hints, NULL) == OC_OK &&
-        oci_mem_try_alloc(mem, batch_bytes, &batches, NULL) == OC_OK &&
-        oci_mem_try_alloc(mem, keys_bytes, &keys, NULL) == OC_OK) {
-        f.batches = batches;
-        f.keys = keys;
-        memset(keys, 0, (size_t)keys_bytes);
-        buffer->hints = hints;
-        make_hints(buffer, buffer->folded_chunks);
-        order_entries(buffer, buffer->folded_chunks, entries, n);
-        if (!is_ordered(entries, n)) {
-            if (fold_rows(&f, entries, n) == OC_OK) {
-                replace_chunks(&f);
-            } else {
-                drop_new_chunks(&f);
-            }
-        }
-        buffer->hints = NULL;
-    }
-    oci_mem_free(mem, entries, entries_bytes(n));
-    oci_mem_free(mem, hints, hint_bytes);
-    oci_mem_free(mem, batches, batch_bytes);
-    oci_mem_free(mem, keys, keys_bytes);
-}
-
-static void fold_when_due(oci_row_buffer *buffer)
-{
-    int64_t bytes = buffer->payload_bytes - buffer->folded_bytes;
-    if (buffer->fold_bytes == 0 || bytes < buffer->fold_bytes) {
-        return;
-    }
-    int64_t rows = buffer->rows - buffer->first[buffer->folded_chunks];
-    /* The copy, its keys, entries: with less to spare it would only be begun. */
-    int64_t needed = bytes + bytes / 4 + buffer->key_bytes / buffer->rows * rows +
-                     2 * entries_bytes(rows);
-    if (rows >= FOLD_ROWS_MIN && oci_budget_free(oci_mem_budget(buffer->mem)) >= needed &&
-        !has_dictionary(buffer->batches[0]->schema)) {
-        fold_segment(buffer);
-    }
-    buffer->folded_chunks = buffer->n_chunks;
-    buffer->folded_bytes = buffer->payload_bytes;
 }
