@@ -82,8 +82,7 @@ struct oci_merge {
     int64_t rows_until_tick;
 };
 
-/* -- setting up
- * ---------------------------------------------------------------------------------------------- */
+/* -- setting up -------------------------------------------------------------------------------- */
 
 static int64_t noted_bytes(int64_t rows_max)
 {
@@ -214,8 +213,7 @@ static void set_key_from_buffer(oci_merge *merge, input *in)
     set_key(merge, in, key, size);
 }
 
-/* -- reading blocks
- * ------------------------------------------------------------------------------------------ */
+/* -- reading blocks ---------------------------------------------------------------------------- */
 
 static oc_status encode_keys(const oci_merge_config *config, const oci_batch *block,
                              oci_row_keys *out, oc_error *err)
@@ -343,8 +341,7 @@ static void read_ahead(oci_merge *merge)
     }
 }
 
-/* -- the tree of losers
- * -------------------------------------------------------------------------------------- */
+/* -- the tree of losers ------------------------------------------------------------------------ */
 
 /* Whether input a's row comes before input b's. */
 static bool comes_before(const oci_merge *merge, int32_t a, int32_t b)

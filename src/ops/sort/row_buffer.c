@@ -15,6 +15,7 @@
 
 #include "base/bits.h"
 #include "ops/sort/row_buffer_internal.h"
+
 /* Groups up to this size are sorted by insertion with whole-key comparisons: loading and sorting
  * entries again would cost more. */
 #define SMALL_GROUP_ROWS 12
@@ -34,8 +35,7 @@ oc_status oci_row_buffer_create(const oci_sort_key *keys, int32_t n_keys, oci_me
     return OC_OK;
 }
 
-/* -- collecting
- * ---------------------------------------------------------------------------------------------- */
+/* -- collecting -------------------------------------------------------------------------------- */
 
 static int64_t sort_space(int64_t rows)
 {
@@ -213,8 +213,7 @@ void oci_row_buffer_destroy(oci_row_buffer *buffer)
     }
 }
 
-/* -- finding rows
- * -------------------------------------------------------------------------------------------- */
+/* -- finding rows ------------------------------------------------------------------------------ */
 
 static inline const uint8_t *key_of(const oci_row_buffer *buffer, uint32_t ordinal, int64_t *size)
 {

@@ -42,8 +42,7 @@
 /* At most 1/16 of the limit goes into the list of runs. */
 #define RUN_LIST_SHARE 16
 
-/* -- making and closing
- * -------------------------------------------------------------------------------------- */
+/* -- making and closing ------------------------------------------------------------------------ */
 
 static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err);
 static void sort_close(oci_stream *stream);
@@ -189,8 +188,7 @@ static void sort_close(oci_stream *stream)
     free(sort);
 }
 
-/* -- taking input
- * -------------------------------------------------------------------------------------------- */
+/* -- taking input ------------------------------------------------------------------------------ */
 
 static void note_held(oci_sort *sort)
 {
@@ -477,8 +475,7 @@ static oc_status absorb(oci_sort *sort, oc_error *err)
     return OC_OK;
 }
 
-/* -- giving out rows
- * ----------------------------------------------------------------------------------------- */
+/* -- giving out rows --------------------------------------------------------------------------- */
 
 static oc_status start_output(oci_sort *sort, oc_error *err)
 {
@@ -626,8 +623,7 @@ static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
     return status;
 }
 
-/* -- giving memory back
- * -------------------------------------------------------------------------------------- */
+/* -- giving memory back ------------------------------------------------------------------------ */
 
 static int64_t sort_held(void *self)
 {

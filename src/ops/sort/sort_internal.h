@@ -74,8 +74,7 @@ typedef struct oci_sort {
     _Atomic int64_t held;     /* what spilling would free, roughly */
 } oci_sort;
 
-/* -- spilling (sort_spill.c)
- * --------------------------------------------------------------------------------- */
+/* -- spilling (sort_spill.c) ------------------------------------------------------------------- */
 
 /* Makes sure that spilling blocks of up to `chunk_bytes` needs no new grant; spills when that is
  * what it takes. */
@@ -99,8 +98,7 @@ oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_err
  * is released. */
 void oci_sort_name_limit(const oci_sort *sort, oc_error *err);
 
-/* -- top-k (sort_top_k.c)
- * ------------------------------------------------------------------------------------ */
+/* -- top-k (sort_top_k.c) ---------------------------------------------------------------------- */
 
 /* Drops the rows of a batch that cannot be in the result any more. Takes the batch; *out is NULL
  * when none is left. */

@@ -34,8 +34,7 @@
 #define WAIT_STEPS_MAX 5000
 #define WAIT_STEP_NS   2000000
 
-/* -- memory set aside
- * ---------------------------------------------------------------------------------------- */
+/* -- memory set aside -------------------------------------------------------------------------- */
 
 static int64_t head_bytes(const oci_sort *sort)
 {
@@ -187,8 +186,7 @@ oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_erro
     return status;
 }
 
-/* -- writing a run
- * ------------------------------------------------------------------------------------------- */
+/* -- writing a run ----------------------------------------------------------------------------- */
 
 static oc_status open_spill(oci_sort *sort, oc_error *err)
 {
