@@ -513,23 +513,33 @@ static oc_status plan(const oci_sort *sort, const merge_space *space, oci_merge_
                : status;
 }
 
-static void show_passes(const oci_sort *sort, int32_t level, const merge_space *space)
+/* Merge passes that rows of the runs went through: the fewest and the most. */
+static void measure_levels(const oci_sort *sort, int32_t *lowest, int32_t *highest)
 {
-    oci_progress *progress = sort->env->progress;
-    if (progress != NULL) {
-        atomic_store(&progress->merge_pass, level + 1);
-        atomic_store(&progress->merge_passes,
-                     level + oci_merge_passes_left(&sort->runs, space->step, space->final));
+    *lowest = sort->runs.n == 0 ? 0 : sort->runs.runs[0].level;
+    *highest = 0;
+    for (int32_t i = 0; i < sort->runs.n; i++) {
+        int32_t level = sort->runs.runs[i].level;
+        *lowest = level < *lowest ? level : *lowest;
+        *highest = level > *highest ? level : *highest;
     }
 }
 
-static int32_t highest_level(const oci_sort *sort)
+/* Shows pass x of y. Before the end the pass is that of the runs merged least: the first step of a
+ * pass does not make it the next one. */
+static void show_passes(const oci_sort *sort, const oci_merge_step *step, const merge_space *space)
 {
-    int32_t level = 0;
-    for (int32_t i = 0; i < sort->runs.n; i++) {
-        level = sort->runs.runs[i].level > level ? sort->runs.runs[i].level : level;
+    oci_progress *progress = sort->env->progress;
+    if (progress == NULL) {
+        return;
     }
-    return level;
+    int32_t lowest;
+    int32_t highest;
+    measure_levels(sort, &lowest, &highest);
+    int32_t left = oci_merge_passes_left(&sort->runs, space->step, space->final);
+    int32_t planned = lowest + left > highest + 1 ? lowest + left : highest + 1;
+    atomic_store(&progress->merge_pass, step->is_final ? highest + 1 : lowest + 1);
+    atomic_store(&progress->merge_passes, step->is_final ? highest + 1 : planned);
 }
 
 oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err)
@@ -601,8 +611,8 @@ oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
     merge_space space = measure_space(sort);
     oci_merge_step step;
     for (;;) {
-        show_passes(sort, highest_level(sort), &space);
         OC_TRY(plan(sort, &space, &step, err));
+        show_passes(sort, &step, &space);
         if (step.is_final) {
             break;
         }
