@@ -206,8 +206,8 @@ static uint64_t expected_digest(const scenario *s)
 static int64_t next_n(int64_t n)
 {
     bool is_slow = getenv("OUTCORE_SLOW") != NULL;
-    int64_t dense = is_slow ? 200 : 12;
-    return n < dense ? n + 1 : n + n / (is_slow ? 10 : 3) + 1;
+    int64_t dense = is_slow ? 200 : 8;
+    return n < dense ? n + 1 : n + n / (is_slow ? 10 : 1) + 1;
 }
 
 static void loop(const scenario *s, oci_fault_kind kind)
