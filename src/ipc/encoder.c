@@ -516,10 +516,9 @@ static oc_status reserve_buffer(oci_ipc_encoder *encoder, int64_t bytes, oci_res
 
 static oc_status reserve_lists(oci_ipc_encoder *encoder, int64_t n_buffers, oc_error *err)
 {
-    if (n_buffers <= encoder->buffers_max) {
+    if (n_buffers == 0 || n_buffers <= encoder->buffers_max) {
         return OC_OK;
     }
-    assert(n_buffers > 0);
     oci_ipc_buffer *buffers = calloc((size_t)n_buffers, sizeof *buffers);
     if (buffers == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while encoding a batch of %" PRId64 " buffers",
