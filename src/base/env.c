@@ -2,6 +2,7 @@
 #include "base/env.h"
 
 #include "base/bits.h"
+#include "base/tiny.h"
 
 enum {
     BLOCK_BYTES_MIN = 16 * 1024,   /* smaller blocks drown in headers and system calls */
@@ -44,5 +45,6 @@ void oci_env_set_phase(const oci_env *env, const char *phase)
 int64_t oci_env_block_bytes(const oci_env *env)
 {
     int64_t share = oci_budget_limit(env->budget) / 64;
-    return oci_max64(BLOCK_BYTES_MIN, oci_min64(share, BLOCK_BYTES_MAX));
+    int64_t bytes = oci_max64(BLOCK_BYTES_MIN, oci_min64(share, BLOCK_BYTES_MAX));
+    return OCI_TINY(oci_min64(bytes, 1024), bytes);
 }

@@ -120,7 +120,8 @@ oc_status oci_row_buffer_add_with_keys(oci_row_buffer *buffer, oci_batch *batch,
                                        oc_error *err)
 {
     assert(buffer->entries == NULL);
-    if (batch->length > OCI_BUFFER_ROWS_MAX - buffer->rows) {
+    if (batch->length > OCI_BUFFER_ROWS_MAX - buffer->rows &&
+        (buffer->rows > 0 || batch->length >= UINT32_MAX)) {
         OC_FAIL(err, OC_EBUDGET, "sort buffer is full: it numbers rows with 32 bits");
     }
     if (buffer->n_chunks == buffer->capacity) {

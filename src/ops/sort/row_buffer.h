@@ -11,6 +11,7 @@
 
 #include "arrow/gather.h"
 #include "arrow/row_key.h"
+#include "base/tiny.h"
 #include "ops/sort/entry_sort.h"
 
 typedef struct oci_row_buffer oci_row_buffer;
@@ -29,8 +30,8 @@ void oci_row_buffer_destroy(oci_row_buffer *buffer); /* NULL is fine */
 void oci_row_buffer_set_fold(oci_row_buffer *buffer, int64_t bytes);
 
 /* Appends all rows of a batch; takes the caller's reference on success only. OC_EBUDGET: refused,
- * nothing changed; so is a batch that would carry the buffer past OCI_BUFFER_ROWS_MAX rows. */
-#define OCI_BUFFER_ROWS_MAX ((int64_t)UINT32_MAX - 1)
+ * nothing changed; so is a batch that would carry a buffer with rows past OCI_BUFFER_ROWS_MAX. */
+#define OCI_BUFFER_ROWS_MAX OCI_TINY((int64_t)1500, (int64_t)UINT32_MAX - 1)
 OC_NODISCARD oc_status oci_row_buffer_add(oci_row_buffer *buffer, oci_batch *batch, oc_error *err);
 
 /* As above, with keys that were encoded already; takes them too on success. */

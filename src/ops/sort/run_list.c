@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+#include "base/bits.h"
+#include "base/tiny.h"
+
+/* No more inputs than memory allows; three in tests with tiny limits. */
+#define FAN_IN_MAX OCI_TINY(3, INT32_MAX)
+
 /* What a merge keeps per input besides blocks: an upper bound of its struct, slots and place in the
  * tree. */
 #define INPUT_BYTES 512
@@ -191,6 +197,7 @@ static int32_t window_fit(const oci_run_list *list, int32_t start, int32_t most,
     int32_t n = 0;
     int64_t cost = 0;
     *bytes = 0;
+    most = most < FAN_IN_MAX ? most : FAN_IN_MAX;
     while (n < most && start + n < list->n) {
         cost += oci_run_cost(&list->runs[start + n]);
         if (cost > space) {
@@ -210,7 +217,7 @@ static int32_t average_fan_in(const oci_run_list *list, int64_t space)
         cost += oci_run_cost(&list->runs[i]);
     }
     int64_t average = cost <= list->n ? 1 : (cost + list->n - 1) / list->n;
-    int64_t fan_in = space / average;
+    int64_t fan_in = oci_min64(space / average, FAN_IN_MAX);
     return fan_in < 2 ? 2 : fan_in > list->n ? list->n : (int32_t)fan_in;
 }
 
