@@ -5,6 +5,7 @@ The program under test is build/<preset>/ipc_tool (tests/tools/ipc_tool.c): it r
 
 import datetime
 import decimal
+import functools
 import os
 import random
 import re
@@ -234,11 +235,16 @@ def test_batch_sizes(tmp_path, batches, codec, rows):
     assert_same(batches, schema, actual)
 
 
+@functools.cache
+def forty_thousand_rows():
+    return make_batch(40_000, 5)
+
+
 @pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
 @pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
 @pytest.mark.parametrize("file_in", [False, True], ids=["from_stream", "from_file"])
 def test_a_large_batch_is_read_in_slices(tmp_path, file_in, codec, pipe):
-    batch = make_batch(40_000, 5)
+    batch = forty_thousand_rows()
     source = write(tmp_path / "in", [batch, batch.slice(3, 1000)], file_in, codec)
     result = run(source, tmp_path / "out", pipe=pipe, limit=1 * MIB, rows=5000, temp=tmp_path)
     schema, actual = read(tmp_path / "out")
@@ -249,16 +255,22 @@ def test_a_large_batch_is_read_in_slices(tmp_path, file_in, codec, pipe):
     assert sorted(os.listdir(tmp_path)) == ["in", "out"]
 
 
-@pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
-@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
-def test_memory_stays_at_the_limit(tmp_path, codec, pipe):
+@functools.cache
+def million_rows():
     rows = 1_000_000
     rng = random.Random(1)
     pool = [text_of(rng, 60) for _ in range(1000)]
     texts = pa.array([rng.choice(pool) for _ in range(rows)])
-    batch = pa.RecordBatch.from_pydict({
+    return pa.RecordBatch.from_pydict({
         "number": pa.array(range(rows)), "text": texts, "view": texts.cast(pa.string_view()),
         "random": pa.array([rng.getrandbits(62) for _ in range(rows)])})
+
+
+@pytest.mark.parametrize("pipe", [False, True], ids=["file", "pipe"])
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+def test_memory_stays_at_the_limit(tmp_path, codec, pipe):
+    batch = million_rows()
+    rows = batch.num_rows
     source = write(tmp_path / "in", [batch], True, codec)
     result = run(source, pipe=pipe, limit=4 * MIB, temp=tmp_path)
     assert result["rows"] == rows
