@@ -4,7 +4,7 @@
  *                                                                                v
  *      stream: encoder (dictionaries are sent again when they change) ────────> write
  *      file:   dictionary columns translated to one dictionary for the file,
- *              new values sent as a delta, indices sent as plain integers ────> write, note the place
+ *              new values sent as a delta, indices as plain integers ─> write, note the place
  *
  * The file format is the stream format between "ARROW1" and a footer that lists the messages.
  * Its batches may be read in any order, so a dictionary cannot be replaced between them: see

@@ -163,7 +163,7 @@ static oc_status run(const options *o, const oci_env *env, oci_mem *mem, totals 
     return status;
 }
 
-/* Peak of the resident memory since exec. ru_maxrss would count the process that started this one. */
+/* Peak of the resident memory since exec; ru_maxrss would count the process that started this. */
 static long peak_rss_kib(void)
 {
     long kib = -1;
