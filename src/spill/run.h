@@ -45,7 +45,7 @@ int64_t oci_run_writer_head_bytes(const oci_run_writer *writer);
 /* Memory that encoding a batch with a slab of `slab_bytes` takes. */
 int64_t oci_run_writer_space_for(const oci_run_writer *writer, int64_t slab_bytes);
 /* Sets that much memory aside, once and for all batches up to that size, so that spilling needs no
- * new grant. OC_EBUDGET. */
+ * new grant but for the schema message, a few KiB. OC_EBUDGET. */
 OC_NODISCARD oc_status oci_run_writer_reserve(oci_run_writer *writer, int64_t bytes, oc_error *err);
 
 OC_NODISCARD oc_status oci_run_writer_begin(oci_run_writer *writer, oc_error *err);
