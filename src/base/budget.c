@@ -50,7 +50,8 @@ struct oci_mem {
     oci_budget *budget;
     const char *name;
     int64_t held;
-    bool closed; /* lingers until `held` is 0 */
+    int64_t promise; /* up to here it may always go on; 0 = nothing promised */
+    bool closed;     /* lingers until `held` is 0 */
     oci_mem *next;
     oci_mem *previous;
 };
@@ -62,6 +63,7 @@ struct oci_budget {
     oci_arena *arena; /* NULL when bypassed */
     int64_t used;     /* charged: blocks and reservations */
     int64_t reserved; /* of it: what reservations have not turned into blocks */
+    int64_t promised; /* what accounts hold less than they were promised, together */
     int64_t peak;
     oci_mem *accounts;
     int64_t references;
@@ -165,7 +167,10 @@ int64_t oci_budget_used(oci_budget *budget)
 
 int64_t oci_budget_free(oci_budget *budget)
 {
-    return budget->limit - oci_budget_used(budget);
+    lock_budget(budget);
+    int64_t free = budget->limit - budget->used - budget->promised;
+    unlock_budget(budget);
+    return free;
 }
 
 int64_t oci_budget_peak(oci_budget *budget)
@@ -273,6 +278,21 @@ static void unlock_after_release(oci_mem *mem)
     drop_reference(budget);
 }
 
+/* What an account may still take of its promise. The lock is held, here and below. */
+static int64_t unmet_promise(const oci_mem *mem)
+{
+    return oci_max64(0, mem->promise - mem->held);
+}
+
+/* Sets what an account holds and is promised, and keeps the sum of what is unmet right. */
+static void set_account(oci_mem *mem, int64_t held, int64_t promise)
+{
+    mem->budget->promised -= unmet_promise(mem);
+    mem->held = held;
+    mem->promise = promise;
+    mem->budget->promised += unmet_promise(mem);
+}
+
 void oci_mem_close(oci_mem *mem)
 {
     if (mem == NULL) {
@@ -281,6 +301,7 @@ void oci_mem_close(oci_mem *mem)
     lock_budget(mem->budget);
     assert(!mem->closed);
     mem->closed = true;
+    set_account(mem, mem->held, 0);
     unlock_after_release(mem);
 }
 
@@ -320,6 +341,20 @@ int64_t oci_mem_charge_of(int64_t size)
                         : oci_round_up(oci_max64(size, 1), unit) + SMALL_BLOCK_OVERHEAD;
 }
 
+static int64_t available_to(const oci_mem *mem)
+{
+    const oci_budget *budget = mem->budget;
+    return budget->limit - budget->used - (budget->promised - unmet_promise(mem));
+}
+
+int64_t oci_mem_available(oci_mem *mem)
+{
+    lock_budget(mem->budget);
+    int64_t available = available_to(mem);
+    unlock_budget(mem->budget);
+    return available;
+}
+
 /* Charges an account, or changes nothing and returns false. The bytes count as reserved until a
  * block is obtained for them. */
 static bool try_charge(oci_mem *mem, int64_t bytes)
@@ -327,11 +362,11 @@ static bool try_charge(oci_mem *mem, int64_t bytes)
     oci_budget *budget = mem->budget;
     lock_budget(budget);
     assert(!mem->closed);
-    bool fits = bytes <= budget->limit - budget->used;
+    bool fits = bytes <= available_to(mem);
     if (fits) {
         budget->used += bytes;
         budget->reserved += bytes;
-        mem->held += bytes;
+        set_account(mem, mem->held + bytes, mem->promise);
         budget->peak = oci_max64(budget->peak, budget->used);
     }
     unlock_budget(budget);
@@ -342,7 +377,7 @@ static bool try_charge(oci_mem *mem, int64_t bytes)
 static void take_off_and_unlock(oci_mem *mem, int64_t bytes)
 {
     assert(bytes <= mem->held);
-    mem->held -= bytes;
+    set_account(mem, mem->held - bytes, mem->promise);
     mem->budget->used -= bytes;
     unlock_after_release(mem);
 }
@@ -436,21 +471,21 @@ static oc_status refuse(oci_mem *mem, int64_t bytes, bool is_long, oc_error *err
 }
 
 typedef struct missing_query {
-    oci_budget *budget;
+    oci_mem *mem;
     int64_t bytes;
 } missing_query;
 
 static int64_t missing_bytes(void *arg)
 {
     const missing_query *query = arg;
-    return query->bytes - oci_budget_free(query->budget);
+    return query->bytes - oci_mem_available(query->mem);
 }
 
 /* Charges; asks the reclaimers as long as that helps. Nobody is made to spill for what can never
  * fit. */
 static oc_status charge(oci_mem *mem, int64_t bytes, oc_error *err)
 {
-    missing_query query = {.budget = mem->budget, .bytes = bytes};
+    missing_query query = {.mem = mem, .bytes = bytes};
     while (!try_charge(mem, bytes)) {
         if (bytes > mem->budget->limit ||
             !oci_reclaim_pass(&mem->budget->reclaimers, missing_bytes, &query)) {
@@ -716,6 +751,25 @@ void oci_reservation_release(oci_reservation *r)
     if (bytes > 0) {
         take_off_reserved(r->mem, bytes);
     }
+}
+
+void oci_reservation_promise(oci_reservation *r)
+{
+    assert(r->mem != NULL);
+    oci_budget *budget = r->mem->budget;
+    lock_budget(budget);
+    set_account(r->mem, r->mem->held, r->mem->held);
+    budget->reserved -= r->bytes;
+    int64_t bytes = r->bytes;
+    r->bytes = 0;
+    take_off_and_unlock(r->mem, bytes);
+}
+
+void oci_mem_end_promise(oci_mem *mem)
+{
+    lock_budget(mem->budget);
+    set_account(mem, mem->held, 0);
+    unlock_budget(mem->budget);
 }
 
 oc_status oci_mem_alloc_reserved(oci_reservation *r, int64_t size, void **out, oc_error *err)

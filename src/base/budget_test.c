@@ -306,6 +306,44 @@ static void reservation_pays_first_and_the_budget_the_rest(void **state)
     close_fixture(&f);
 }
 
+static void what_is_promised_is_kept_for_its_account(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(MIB);
+    oci_mem *other;
+    assert_int_equal(oci_mem_open(f.budget, "other", &other, NULL), OC_OK);
+    void *block = must_alloc(f.mem, 100 * KIB);
+    oci_reservation r = {0};
+    assert_int_equal(oci_mem_try_reserve(f.mem, &r, 600 * KIB, NULL), OC_OK);
+    oci_reservation_promise(&r);
+    assert_int_equal(r.bytes, 0);
+    assert_int_equal(oci_budget_used(f.budget), 100 * KIB);
+    assert_int_equal(oci_budget_free(f.budget), 324 * KIB);
+    assert_int_equal(oci_mem_available(other), 324 * KIB);
+    assert_int_equal(oci_mem_available(f.mem), 924 * KIB);
+    oci_reservation theirs = {0};
+    assert_int_equal(oci_mem_reserve(other, &theirs, 328 * KIB, NULL), OC_EBUDGET);
+    assert_int_equal(oci_mem_reserve(other, &theirs, 324 * KIB, NULL), OC_OK);
+    /* All of it, block by block; what is freed may be taken once more. */
+    void *more = must_alloc(f.mem, 600 * KIB);
+    assert_int_equal(oci_budget_used(f.budget), MIB);
+    oci_mem_free(f.mem, more, 600 * KIB);
+    oci_mem_free(f.mem, block, 100 * KIB);
+    assert_int_equal(oci_mem_try_reserve(other, &theirs, 325 * KIB, NULL), OC_EBUDGET);
+    block = must_alloc(f.mem, 700 * KIB);
+    oci_mem_free(f.mem, block, 700 * KIB);
+    oci_mem_end_promise(f.mem);
+    assert_int_equal(oci_mem_try_reserve(other, &theirs, MIB, NULL), OC_OK);
+    oci_reservation_release(&theirs);
+    /* A promise ends with its account. */
+    assert_int_equal(oci_mem_try_reserve(other, &theirs, MIB, NULL), OC_OK);
+    oci_reservation_promise(&theirs);
+    assert_int_equal(oci_budget_free(f.budget), 0);
+    oci_mem_close(other);
+    assert_int_equal(oci_budget_free(f.budget), MIB);
+    close_fixture(&f);
+}
+
 static void reservation_grows_and_shrinks(void **state)
 {
     (void)state;
@@ -812,6 +850,7 @@ int main(void)
         cmocka_unit_test(failed_realloc_keeps_the_old_block),
         cmocka_unit_test(reservation_is_charged_and_turns_into_memory),
         cmocka_unit_test(reservation_pays_first_and_the_budget_the_rest),
+        cmocka_unit_test(what_is_promised_is_kept_for_its_account),
         cmocka_unit_test(reservation_grows_and_shrinks),
 #if !OCI_ARENA_BYPASSED
         cmocka_unit_test(freed_extents_stay_warm_until_trimmed),

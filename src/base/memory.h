@@ -64,7 +64,7 @@ void oci_budget_destroy(oci_budget *budget);
 
 int64_t oci_budget_limit(const oci_budget *budget);
 int64_t oci_budget_used(oci_budget *budget); /* charged now: allocated + reserved */
-int64_t oci_budget_free(oci_budget *budget); /* limit - used */
+int64_t oci_budget_free(oci_budget *budget); /* limit - used - promised to accounts */
 int64_t oci_budget_peak(oci_budget *budget); /* highest `used` so far */
 /* Allocated + free extents that are still resident; never above the limit. */
 int64_t oci_budget_resident(oci_budget *budget);
@@ -82,6 +82,8 @@ void oci_mem_close(oci_mem *mem);
 int64_t oci_mem_held(oci_mem *mem);
 oci_budget *oci_mem_budget(oci_mem *mem);
 const char *oci_mem_name(const oci_mem *mem);
+/* What this account could be charged now: what is free, and what was promised to it. */
+int64_t oci_mem_available(oci_mem *mem);
 
 /* Allocates `size` bytes (0 gives a non-NULL pointer), 64-byte aligned when size >=
  * OCI_BIG_BYTES, else 16-byte. OC_EBUDGET: refused by the limit (err gets a short message; pass
@@ -116,6 +118,13 @@ OC_NODISCARD oc_status oci_mem_try_reserve(oci_mem *mem, oci_reservation *r, int
 OC_NODISCARD oc_status oci_mem_reserve(oci_mem *mem, oci_reservation *r, int64_t bytes,
                                        oc_error *err);
 void oci_reservation_release(oci_reservation *r);
+
+/* Empties a reservation into a promise: what the account holds now, the reservation included, it
+ * may hold again at any time, by any kind of request; others are refused instead. For work that
+ * allocates in several places and on several threads. Replaces an earlier promise; ends with
+ * oci_mem_end_promise() or the account. Promised bytes are not `used`. */
+void oci_reservation_promise(oci_reservation *r);
+void oci_mem_end_promise(oci_mem *mem);
 
 /* Allocates, paying from the reservation first and from the budget for the rest (which may be
  * refused with OC_EBUDGET). The block is freed with oci_mem_free(r->mem, ...) like any other. */
