@@ -11,6 +11,13 @@
  * reader below us, another operator) is refused, the budget calls reclaim(), and the buffer is
  * spilled if no call is running or if we are just waiting for that reader.
  *
+ * Several sorts of one context share the limit. What a spill or a planned merge takes is promised to
+ * the sort while it lasts (oci_reservation_promise), so that no other one can take it in between.
+ * Who is refused spills its own buffer first, then waits holding next to nothing; meanwhile the
+ * others spill what they have beyond their share (limit / sorts at work). reclaim() itself never
+ * waits and never merges: a merge reads on the worker, which may be waiting for the very pass of
+ * the budget that called us.
+ *
  * The struct and the copy of the keys come from malloc, of fixed size per sort.
  *
  * Order. Chunks, runs and merge inputs all keep input order among equal keys, so the sort is
@@ -68,6 +75,16 @@ static int32_t count_dictionaries(const oci_schema *schema)
     return n;
 }
 
+void oci_sort_derive_output(oci_sort *sort)
+{
+    int64_t part = oci_min64(oci_sort_share(sort) / 16, OUTPUT_BYTES_MAX);
+    sort->output_bytes = oci_max64(sort->block_bytes, part);
+    int64_t rows = oci_max64(ROWS_MIN, sort->output_bytes / ROW_BYTES_ASSUMED);
+    rows = oci_min64(oci_min64(sort->env->batch_rows, rows), OCI_GATHER_ROWS_MAX);
+    rows = oci_min64(rows, oci_sort_dictionary_rows_max(sort));
+    sort->output_rows = OCI_TINY(3, rows);
+}
+
 static void derive_sizes(oci_sort *sort)
 {
     sort->n_dictionaries = count_dictionaries(sort->base.schema);
@@ -75,14 +92,12 @@ static void derive_sizes(oci_sort *sort)
     sort->block_bytes = oci_env_block_bytes(sort->env);
     sort->block_rows =
         oci_min64(OCI_GATHER_ROWS_MAX, oci_max64(ROWS_MIN, sort->block_bytes / ROW_BYTES_ASSUMED));
-    sort->output_bytes = oci_max64(sort->block_bytes, oci_min64(limit / 16, OUTPUT_BYTES_MAX));
-    int64_t rows = oci_max64(ROWS_MIN, sort->output_bytes / ROW_BYTES_ASSUMED);
-    sort->output_rows = oci_min64(oci_min64(sort->env->batch_rows, rows), OCI_GATHER_ROWS_MAX);
     sort->block_rows = oci_min64(sort->block_rows, oci_sort_dictionary_rows_max(sort));
-    sort->output_rows = oci_min64(sort->output_rows, oci_sort_dictionary_rows_max(sort));
     int64_t runs = limit / RUN_LIST_SHARE / (int64_t)sizeof(oci_sorted_run);
     sort->runs_max = (int32_t)oci_max64(16, oci_min64(runs, 1 << 20));
+    sort->block_rows = OCI_TINY(7, sort->block_rows);
     sort->wide_bytes = sort->block_bytes;
+    oci_sort_derive_output(sort);
 }
 
 static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_keys, oc_error *err)
@@ -124,7 +139,6 @@ oc_status oci_sort_open(const oci_env *env, oci_spill_manager *manager, oci_stre
     sort->limit = limit;
     pthread_mutex_init(&sort->lock, NULL);
     sort->reclaimer = (oci_reclaimer){.held = sort_held, .reclaim = sort_reclaim, .self = sort};
-    atomic_fetch_add(&manager->operators, 1);
     oci_budget_register(env->budget, &sort->reclaimer);
     oc_status status = init_sort(sort, keys, n_keys, err);
     if (status != OC_OK) {
@@ -170,6 +184,13 @@ static void release_work(oci_sort *sort)
     oci_stream_close(sort->input);
     sort->input = NULL;
     atomic_store(&sort->held, 0);
+    if (sort->mem != NULL) {
+        oci_mem_end_promise(sort->mem);
+    }
+    if (sort->is_counted) {
+        sort->is_counted = false;
+        atomic_fetch_sub(&sort->manager->operators, 1);
+    }
 }
 
 static void sort_close(oci_stream *stream)
@@ -181,7 +202,6 @@ static void sort_close(oci_stream *stream)
     oci_worker_destroy(sort->worker);
     oci_mem_close(sort->mem);
     oci_schema_release(sort->base.schema);
-    atomic_fetch_sub(&sort->manager->operators, 1);
     oci_spill_manager_release(sort->manager);
     pthread_mutex_destroy(&sort->lock);
     free(sort->keys);
@@ -195,7 +215,29 @@ static void note_held(oci_sort *sort)
     atomic_store(&sort->held, oci_row_buffer_bytes(sort->buffer));
 }
 
-/* Adds a chunk; spills once when the budget refuses. Takes the batch. */
+/* After a refusal: spills the buffer, or waits when it is empty and others have more than their
+ * share. OC_OK: try again. */
+static oc_status make_room(oci_sort *sort, int *steps, oc_error *err)
+{
+    if (oci_row_buffer_rows(sort->buffer) > 0) {
+        return oci_sort_spill(sort, 0, err);
+    }
+    int64_t could_have = oci_mem_held(sort->mem) + oci_mem_available(sort->mem);
+    return could_have < oci_sort_share(sort) ? oci_sort_wait(sort, steps, err) : OC_EBUDGET;
+}
+
+/* Borrows the batch. err is not set by OC_EBUDGET and OC_ENOMEM of the buffer itself. */
+static oc_status buffer_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
+{
+    oc_status status;
+    int steps = 0;
+    while ((status = oci_row_buffer_add(sort->buffer, batch, NULL)) == OC_EBUDGET) {
+        OC_TRY(make_room(sort, &steps, err));
+    }
+    return status;
+}
+
+/* Adds a chunk; spills when the budget refuses. Takes the batch. */
 static oc_status add_halves(oci_sort *sort, oci_batch *batch, oc_error *err);
 
 static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
@@ -209,13 +251,7 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
     int64_t bytes = batch->slab_bytes;
     oc_status status = oci_sort_ensure_workspace(sort, bytes, err);
     if (status == OC_OK) {
-        status = oci_row_buffer_add(sort->buffer, batch, NULL);
-        if (status == OC_EBUDGET && oci_row_buffer_rows(sort->buffer) > 0) {
-            status = oci_sort_spill(sort, 0, err);
-            if (status == OC_OK) {
-                status = oci_row_buffer_add(sort->buffer, batch, NULL);
-            }
-        }
+        status = buffer_chunk(sort, batch, err);
         if (status == OC_EBUDGET && batch->length > 1) {
             return add_halves(sort, batch, err);
         }
@@ -284,10 +320,11 @@ static oc_status add_copies(oci_sort *sort, const oci_batch *const *sources,
     while (start < rows) {
         int64_t n;
         oci_batch *chunk;
-        oc_status status = copy_chunk(sort, sources, refs, start, rows - start, &n, &chunk, err);
-        if (status == OC_EBUDGET && oci_row_buffer_rows(sort->buffer) > 0) {
-            OC_TRY(oci_sort_spill(sort, 0, err));
-            status = copy_chunk(sort, sources, refs, start, rows - start, &n, &chunk, err);
+        oc_status status;
+        int steps = 0;
+        while ((status = copy_chunk(sort, sources, refs, start, rows - start, &n, &chunk, err)) ==
+               OC_EBUDGET) {
+            OC_TRY(make_room(sort, &steps, err));
         }
         OC_TRY(status);
         OC_TRY(add_chunk(sort, chunk, err));
@@ -326,11 +363,12 @@ static oc_status flush_small(oci_sort *sort, oc_error *err)
     }
     int64_t bytes = sort->small_rows * (int64_t)sizeof(oci_row_ref);
     void *refs;
-    oc_status status = oci_mem_try_alloc(sort->mem, bytes, &refs, err);
-    if (status == OC_EBUDGET && oci_row_buffer_rows(sort->buffer) > 0) {
-        status = oci_sort_spill(sort, 0, err);
-        if (status == OC_OK) {
-            status = oci_mem_alloc(sort->mem, bytes, &refs, err);
+    oc_status status;
+    int steps = 0;
+    while ((status = oci_mem_alloc(sort->mem, bytes, &refs, err)) == OC_EBUDGET) {
+        status = make_room(sort, &steps, err);
+        if (status != OC_OK) {
+            break;
         }
     }
     if (status == OC_OK) {
@@ -443,20 +481,19 @@ static oc_status pull(oci_sort *sort, oci_batch **out, oc_error *err)
     return status;
 }
 
-/* When another operator waits for memory, nobody keeps more than its share. */
-static oc_status be_fair(oci_sort *sort, oc_error *err)
+/* When another operator waits for memory, nobody keeps more than its share. Chunks may be charged
+ * to the account of the reader below, so what the buffer holds counts as well. */
+static bool is_unfair(const oci_sort *sort)
 {
-    if (atomic_load(&sort->manager->waiting) == 0) {
-        return OC_OK;
-    }
-    int32_t operators = atomic_load(&sort->manager->operators);
-    int64_t share = oci_budget_limit(sort->env->budget) / oci_max64(1, operators);
-    return oci_mem_held(sort->mem) > share ? oci_sort_spill(sort, 0, err) : OC_OK;
+    return atomic_load(&sort->manager->waiting) > 0 &&
+           oci_max64(oci_mem_held(sort->mem), atomic_load(&sort->held)) > oci_sort_share(sort);
 }
 
 static oc_status absorb(oci_sort *sort, oc_error *err)
 {
     oci_env_set_phase(sort->env, "reading");
+    sort->is_counted = true;
+    atomic_fetch_add(&sort->manager->operators, 1);
     OC_TRY(oci_sort_ensure_workspace(sort, sort->block_bytes, err));
     for (;;) {
         OC_TRY(oci_env_tick(sort->env, err));
@@ -466,7 +503,9 @@ static oc_status absorb(oci_sort *sort, oc_error *err)
             break;
         }
         OC_TRY(add_batch(sort, batch, err));
-        OC_TRY(be_fair(sort, err));
+        if (is_unfair(sort)) {
+            OC_TRY(oci_sort_spill(sort, 0, err));
+        }
     }
     OC_TRY(flush_small(sort, err));
     /* The reader below gives back its buffers before the merge plans with what is free. */
@@ -521,8 +560,9 @@ static oc_status next_from_memory(oci_sort *sort, oci_batch **out, oc_error *err
     return status;
 }
 
-/* While rows are given out from memory: writes the rows of the buffer that are left as a run, and
- * goes on from there. */
+/* While rows are given out from memory: writes the rows of the buffer that are left as a run. The
+ * next call that wants rows starts the merge: reading happens on the worker, which must not be
+ * waited for while memory is reclaimed. */
 static oc_status shed(oci_sort *sort, oc_error *err)
 {
     if (sort->phase != OCI_SORT_MEMORY) {
@@ -534,13 +574,15 @@ static oc_status shed(oci_sort *sort, oc_error *err)
                          refused */
     }
     OC_TRY(status);
-    OC_TRY(oci_sort_start_merge(sort, err));
     sort->phase = OCI_SORT_MERGE;
     return OC_OK;
 }
 
 static oc_status next_from_merge(oci_sort *sort, oci_batch **out, oc_error *err)
 {
+    if (sort->merge == NULL) {
+        OC_TRY(oci_sort_start_merge(sort, err));
+    }
     return oci_merge_next(sort->merge, sort->output_bytes, out, err);
 }
 
@@ -584,6 +626,9 @@ static oc_status next_in_phase(oci_sort *sort, oci_batch **out, oc_error *err)
     if (sort->phase == OCI_SORT_ABSORB) {
         OC_TRY(absorb(sort, err));
         OC_TRY(start_output(sort, err));
+    }
+    if (sort->phase == OCI_SORT_MEMORY && is_unfair(sort)) {
+        OC_TRY(shed(sort, err));
     }
     if (sort->phase == OCI_SORT_MEMORY) {
         OC_TRY(oci_env_tick(sort->env, err));
@@ -643,8 +688,10 @@ static int64_t sort_reclaim(void *self, int64_t bytes)
     int64_t buffered = atomic_load(&sort->held);
     if (sort->status == OC_OK && !sort->is_spilling && buffered > 0) {
         oc_error error = {0};
+        sort->is_reclaiming = true;
         oc_status status = sort->phase == OCI_SORT_ABSORB ? oci_sort_spill(sort, 0, &error)
                                                           : shed(sort, &error);
+        sort->is_reclaiming = false;
         if (status != OC_OK) {
             sort->status = status;
             sort->error = error;

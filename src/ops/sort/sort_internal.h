@@ -54,6 +54,8 @@ typedef struct oci_sort {
                            than this */
     oci_reservation workspace; /* set aside so that spilling needs no new grant */
     bool is_spilling;
+    bool is_reclaiming; /* inside sort_reclaim(): nothing may be waited for, nothing merged */
+    bool is_counted;    /* among the operators of the manager: from the first call to the end */
 
     oci_batch *small[OCI_SMALL_BATCHES_MAX]; /* waiting to be copied into one chunk */
     int32_t n_small;
@@ -92,6 +94,14 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err);
 oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err);
 /* Plans and starts the final merge, merging runs before when it has to. */
 oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err);
+/* After a refusal: waits a moment, in which other sorts of the context may give memory back, and
+ * counts in *steps (from 0) how often. Nothing that others could use may be held meanwhile. OC_OK:
+ * try again. OC_EBUDGET (err as it is): there is nobody to wait for, or it was long enough. */
+oc_status oci_sort_wait(oci_sort *sort, int *steps, oc_error *err);
+/* The part of the limit that is ours while other sorts of the context are at work. */
+int64_t oci_sort_share(const oci_sort *sort);
+/* Sizes of output batches, by that part. */
+void oci_sort_derive_output(oci_sort *sort);
 /* OC_EBUDGET for rows that do not fit. */
 oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_error *err);
 /* Makes an OC_EBUDGET of any origin name a limit that is enough for the whole sort. Before memory

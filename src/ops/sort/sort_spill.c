@@ -92,21 +92,36 @@ static int64_t merge_share(const oci_sort *sort)
     return oci_min64(wanted, oci_budget_limit(sort->env->budget) / 8);
 }
 
-/* Waits while other operators of the context hold what we need and may give it back. */
+int64_t oci_sort_share(const oci_sort *sort)
+{
+    int32_t operators = atomic_load(&sort->manager->operators);
+    return oci_budget_limit(sort->env->budget) / oci_max64(1, operators);
+}
+
+oc_status oci_sort_wait(oci_sort *sort, int *steps, oc_error *err)
+{
+    bool others = atomic_load(&sort->manager->operators) > 1;
+    if (!others || sort->is_reclaiming || *steps == WAIT_STEPS_MAX) {
+        return OC_EBUDGET;
+    }
+    OC_TRY(oci_env_check_cancel(sort->env, err));
+    ++*steps;
+    atomic_fetch_add(&sort->manager->waiting, 1);
+    struct timespec pause = {.tv_nsec = WAIT_STEP_NS};
+    nanosleep(&pause, NULL);
+    atomic_fetch_sub(&sort->manager->waiting, 1);
+    return OC_OK;
+}
+
+/* Sets memory aside; waits for it when other operators of the context hold what we need. */
 static oc_status reserve_patiently(oci_sort *sort, int64_t bytes, oc_error *err)
 {
-    for (int step = 0;; step++) {
-        oc_status status = oci_mem_reserve(sort->mem, &sort->workspace, bytes, err);
-        bool others = atomic_load(&sort->manager->operators) > 1;
-        if (status != OC_EBUDGET || !others || step == WAIT_STEPS_MAX) {
-            return status;
-        }
-        OC_TRY(oci_env_check_cancel(sort->env, err));
-        atomic_fetch_add(&sort->manager->waiting, 1);
-        struct timespec pause = {.tv_nsec = WAIT_STEP_NS};
-        nanosleep(&pause, NULL);
-        atomic_fetch_sub(&sort->manager->waiting, 1);
+    oc_status status;
+    int steps = 0;
+    while ((status = oci_mem_reserve(sort->mem, &sort->workspace, bytes, err)) == OC_EBUDGET) {
+        OC_TRY(oci_sort_wait(sort, &steps, err));
     }
+    return status;
 }
 
 /* A limit that is enough for rows of this size. Reading, buffering, two slabs and an encode buffer
@@ -180,6 +195,8 @@ oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_erro
     }
     if (status == OC_OK) {
         sort->wide_bytes = wide;
+    } else if (status == OC_ECANCELED) {
+        return oci_env_check_cancel(sort->env, err);
     } else {
         OC_SET(err, status, "could not set memory aside for spilling: %s", oc_status_name(status));
     }
@@ -328,9 +345,8 @@ static oc_status sort_and_write(oci_sort *sort, int64_t from, oc_error *err)
         OC_TRY(oci_row_buffer_sort(sort->buffer, err));
     }
     OC_TRY(open_spill(sort, err));
-    /* This is what the workspace was set aside for. */
-    oci_reservation_release(&sort->workspace);
-    sort->workspace.mem = sort->mem;
+    /* This is what the workspace was set aside for; nobody else gets it meanwhile. */
+    oci_reservation_promise(&sort->workspace);
     int64_t end = oci_row_buffer_rows(sort->buffer);
     if (sort->limit >= 0) {
         end = oci_min64(end, from + sort->limit);
@@ -353,7 +369,8 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err)
     if (status == OC_OK) {
         oci_row_buffer_clear(sort->buffer);
         atomic_store(&sort->held, 0);
-        if (sort->phase == OCI_SORT_ABSORB && sort->runs.n > sort->runs_max) {
+        if (sort->phase == OCI_SORT_ABSORB && sort->runs.n > sort->runs_max &&
+            !sort->is_reclaiming) {
             status = oci_sort_merge_runs(sort, sort->runs_max / 2, err);
         }
     }
@@ -363,6 +380,7 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err)
         /* The buffer is empty, so this takes back what was just given up. */
         status = oci_sort_ensure_workspace(sort, 0, err);
     }
+    oci_mem_end_promise(sort->mem);
     return status;
 }
 
@@ -371,13 +389,15 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err)
  */
 
 typedef struct merge_space {
-    int64_t slab;  /* largest batch in and out */
-    int64_t step;  /* for the inputs of a merge that writes a run */
-    int64_t final; /* for those of the last one */
+    int64_t step;       /* for the inputs of a merge that writes a run */
+    int64_t final;      /* for those of the last one */
+    int64_t step_rest;  /* what else such a merge takes ... */
+    int64_t final_rest; /* ... without what is left to the consumer */
 } merge_space;
 
-/* What is free for the blocks of the inputs, after everything else that a merge needs. */
-static merge_space measure_space(const oci_sort *sort)
+/* What is free for the blocks of the inputs, after everything else that a merge needs. `fair`: of
+ * our share, when other operators are at work. */
+static merge_space measure_space(const oci_sort *sort, bool fair)
 {
     int64_t slab = oci_mem_charge_of(sort->block_bytes);
     int64_t read = 0;
@@ -385,24 +405,26 @@ static merge_space measure_space(const oci_sort *sort)
         slab = oci_max64(slab, sort->runs.runs[i].slab_bytes_max);
         read = oci_max64(read, sort->runs.runs[i].block_bytes_max);
     }
-    int64_t free = oci_budget_free(sort->env->budget);
+    int64_t free = oci_mem_available(sort->mem);
     int32_t operators = atomic_load(&sort->manager->operators);
-    if (operators > 1) {
-        int64_t share = oci_budget_limit(sort->env->budget) / operators - oci_mem_held(sort->mem);
+    if (fair && operators > 1) {
+        int64_t share = oci_sort_share(sort) - oci_mem_held(sort->mem);
         free = oci_min64(free, oci_max64(share, free / operators));
     }
     /* A compressed block is in memory beside the slab it is decoded to; one at a time. An
      * uncompressed one is the slab. */
-    free -= sort->manager->codec == OCI_CODEC_NONE ? 0 : oci_mem_charge_of(read);
+    read = sort->manager->codec == OCI_CODEC_NONE ? 0 : oci_mem_charge_of(read);
     free -= oci_mem_charge_of(sort->wide_bytes) / 8 + CONSUMER_BYTES;
     int64_t output = oci_mem_charge_of(oci_max64(slab, sort->output_bytes));
-    merge_space space = {.slab = slab};
+    merge_space space = {0};
     /* A step: one batch being gathered, one being written. */
-    space.step = free - 2 * slab_charge(sort, slab) -
-                 oci_sort_scratch_bytes(sort, sort->block_rows);
+    space.step_rest = read + 2 * slab_charge(sort, slab) +
+                      oci_sort_scratch_bytes(sort, sort->block_rows);
+    space.step = free - space.step_rest;
     /* The end: one batch being gathered, one with the consumer, who may turn it into something as
      * large. */
-    space.final = free - 3 * output - oci_sort_scratch_bytes(sort, sort->output_rows);
+    space.final_rest = read + 2 * output + oci_sort_scratch_bytes(sort, sort->output_rows);
+    space.final = free - space.final_rest - output;
     return space;
 }
 
@@ -502,15 +524,70 @@ static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t 
     return oci_run_list_replace(&sort->runs, step->start, step->n, &merged, &extent, err);
 }
 
-/* The plan failed: says so in terms of rows and limits. */
-static oc_status plan(const oci_sort *sort, const merge_space *space, oci_merge_step *step,
+/* Sets aside what a planned merge takes, so that nobody else gets it before or while it runs. */
+static oc_status secure(oci_sort *sort, const merge_space *space, const oci_merge_step *step,
+                        oc_error *err)
+{
+    int64_t inputs = step->is_final ? space->final : space->step;
+    int64_t bytes = step->is_final ? space->final_rest : space->step_rest;
+    int32_t spare = spare_blocks(sort, step->start, step->n, inputs);
+    int64_t most = 0;
+    for (int32_t i = step->start; i < step->start + step->n; i++) {
+        int64_t cost = oci_run_cost(&sort->runs.runs[i]);
+        most = oci_max64(most, cost);
+        bytes += cost;
+    }
+    oc_status status = oci_mem_reserve(sort->mem, &sort->workspace, bytes + spare * most, err);
+    if (status == OC_EBUDGET && atomic_load(&sort->manager->operators) <= 1) {
+        return OC_OK; /* sizes are upper bounds, and nobody is there to take what is free */
+    }
+    OC_TRY(status);
+    oci_reservation_promise(&sort->workspace);
+    return OC_OK;
+}
+
+/* One attempt with our share of what is free, else with all that is free, else with what others
+ * give back when asked. *needed: see oci_merge_plan. */
+static oc_status try_plan(oci_sort *sort, bool is_early, merge_space *space, oci_merge_step *step,
+                          int64_t *needed, oc_error *err)
+{
+    oc_status status = OC_EBUDGET;
+    for (int attempt = 0; attempt < 3 && status == OC_EBUDGET; attempt++) {
+        if (attempt == 2) {
+            int64_t wanted = *needed + space->step_rest + CONSUMER_BYTES +
+                             oci_mem_charge_of(sort->wide_bytes) / 8;
+            OC_TRY(oci_mem_reserve(sort->mem, &sort->workspace, wanted, err));
+            oci_reservation_promise(&sort->workspace);
+        }
+        *space = measure_space(sort, attempt == 0);
+        /* No final space: a step is what is wanted. */
+        space->final = is_early ? 0 : space->final;
+        int64_t pair = 0;
+        status = oci_merge_plan(&sort->runs, space->step, space->final, step, &pair, err);
+        *needed = pair > 0 ? pair : *needed;
+        if (status == OC_OK) {
+            status = secure(sort, space, step, err);
+        }
+    }
+    return status;
+}
+
+/* Chooses the next merge and sets aside what it takes; waits for it when other operators of the
+ * context have it. Without success says so in terms of rows and limits. */
+static oc_status plan(oci_sort *sort, bool is_early, merge_space *space, oci_merge_step *step,
                       oc_error *err)
 {
-    int64_t needed;
-    oc_status status = oci_merge_plan(&sort->runs, space->step, space->final, step, &needed, err);
-    return status == OC_EBUDGET
-               ? oci_sort_row_too_large(sort, oci_max64(sort->wide_bytes, needed / 2), err)
-               : status;
+    oc_status status;
+    int64_t needed = 0;
+    int steps = 0;
+    while ((status = try_plan(sort, is_early, space, step, &needed, err)) == OC_EBUDGET) {
+        status = oci_sort_wait(sort, &steps, err);
+        if (status == OC_EBUDGET) {
+            return oci_sort_row_too_large(sort, oci_max64(sort->wide_bytes, needed / 2), err);
+        }
+        OC_TRY(status);
+    }
+    return status;
 }
 
 /* Merge passes that rows of the runs went through: the fewest and the most. */
@@ -545,11 +622,9 @@ static void show_passes(const oci_sort *sort, const oci_merge_step *step, const 
 oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err)
 {
     while (sort->runs.n > runs_max) {
-        merge_space space = measure_space(sort);
+        merge_space space;
         oci_merge_step step;
-        /* No final space: a step is what is wanted. */
-        space.final = 0;
-        OC_TRY(plan(sort, &space, &step, err));
+        OC_TRY(plan(sort, true, &space, &step, err));
         OC_TRY(merge_step(sort, &step, space.step, err));
     }
     return OC_OK;
@@ -558,7 +633,7 @@ oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err)
 /* Whether the rows of the buffer can stay in memory while all runs are merged in one pass. */
 static bool buffer_can_stay(const oci_sort *sort)
 {
-    merge_space space = measure_space(sort);
+    merge_space space = measure_space(sort, true);
     int64_t cost = 0;
     for (int32_t i = 0; i < sort->runs.n; i++) {
         cost += oci_run_cost(&sort->runs.runs[i]);
@@ -589,8 +664,8 @@ static void count_runs(const oci_sort *sort)
 
 oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
 {
-    oci_reservation_release(&sort->workspace);
-    sort->workspace.mem = sort->mem;
+    oci_reservation_promise(&sort->workspace);
+    oci_sort_derive_output(sort);
     if (sort->phase == OCI_SORT_ABSORB && oci_row_buffer_rows(sort->buffer) > 0) {
         OC_TRY(oci_row_buffer_sort(sort->buffer, err));
         count_runs(sort);
@@ -608,16 +683,15 @@ oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
     }
     atomic_store(&sort->held, 0);
     oci_env_set_phase(sort->env, "merging");
-    merge_space space = measure_space(sort);
+    merge_space space;
     oci_merge_step step;
     for (;;) {
-        OC_TRY(plan(sort, &space, &step, err));
+        OC_TRY(plan(sort, false, &space, &step, err));
         show_passes(sort, &step, &space);
         if (step.is_final) {
             break;
         }
         OC_TRY(merge_step(sort, &step, space.step, err));
-        space = measure_space(sort);
     }
     bool has_buffer = oci_row_buffer_rows(sort->buffer) > 0;
     oci_merge_config config = merge_config(sort, 0, sort->runs.n);
