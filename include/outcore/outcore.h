@@ -117,8 +117,9 @@ typedef struct oc_options {
 
 typedef struct oc_context oc_context;
 
-/* options NULL = all defaults. OC_EINVAL: an option is out of range, or a folder is missing or not
- * writable (the message says which). OC_EBUDGET: memory_limit is below the floor. */
+/* options NULL = all defaults. OC_EINVAL: an option is out of range. OC_EIO, OC_ENOSPC: a folder is
+ * missing, not writable or full (the message says which). OC_EBUDGET: memory_limit is below the
+ * floor. */
 OC_API OC_NODISCARD oc_status oc_context_create(const oc_options *options, oc_context **out,
                                                 oc_error *error);
 

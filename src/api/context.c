@@ -15,6 +15,7 @@
 #define MEMORY_LIMIT_MIN   ((int64_t)1 << 20)
 #define BATCH_ROWS_DEFAULT 8192
 #define THREADS_MAX        1024
+#define FOLDERS_MAX        1024
 
 const char *oc_version(void)
 {
@@ -41,6 +42,18 @@ static oci_codec_id codec_of(oc_codec codec)
     }
 }
 
+/* A level that the codec does not take would otherwise be heard of at the first spill. */
+static oc_status check_codec(const oc_options *options, oc_error *err)
+{
+    if ((int)options->spill_codec < 0 || options->spill_codec > OC_CODEC_ZSTD) {
+        OC_FAIL(err, OC_EINVAL, "unknown spill codec %d", (int)options->spill_codec);
+    }
+    oci_codec *codec;
+    OC_TRY(oci_codec_create(codec_of(options->spill_codec), options->spill_level, &codec, err));
+    oci_codec_destroy(codec);
+    return OC_OK;
+}
+
 static oc_status check_options(const oc_options *options, oc_error *err)
 {
     if (options->memory_limit < MEMORY_LIMIT_MIN) {
@@ -64,10 +77,11 @@ static oc_status check_options(const oc_options *options, oc_error *err)
         OC_FAIL(err, OC_EINVAL, "batch size must be at least 1 row, not %" PRId64,
                 options->batch_rows);
     }
-    if ((int)options->spill_codec < 0 || options->spill_codec > OC_CODEC_ZSTD) {
-        OC_FAIL(err, OC_EINVAL, "unknown spill codec %d", (int)options->spill_codec);
+    if (options->n_temp_dirs > FOLDERS_MAX) {
+        OC_FAIL(err, OC_EINVAL, "too many folders for spill files: %zu of at most %d",
+                options->n_temp_dirs, FOLDERS_MAX);
     }
-    return OC_OK;
+    return check_codec(options, err);
 }
 
 static void fill_defaults(oc_options *options)

@@ -103,9 +103,13 @@ oc_status oc_inspect(oc_context *context, const char *path, const oc_read_option
 {
     printer p = {.print = print, .arg = arg};
     const oci_io *io = context->env.io;
+    oc_read_options given = OC_READ_OPTIONS_INIT;
+    if (options != NULL) {
+        OC_TRY(oci_copy_options(&given, options, options->struct_size, sizeof given, "read options",
+                                error));
+    }
     bool is_stdin = strcmp(path, "-") == 0;
-    oc_format format = options != NULL ? options->format : OC_FORMAT_AUTO;
-    format = format == OC_FORMAT_AUTO ? oci_format_of_name(path) : format;
+    oc_format format = given.format == OC_FORMAT_AUTO ? oci_format_of_name(path) : given.format;
     oci_file *file;
     if (is_stdin) {
         OC_TRY(io->wrap(io, STDIN_FILENO, "standard input", &file, error));
@@ -118,9 +122,11 @@ oc_status oc_inspect(oc_context *context, const char *path, const oc_read_option
     oc_status status = OC_OK;
     if (is_arrow(format)) {
         status = inspect_arrow(context, file, &p, error);
-    } else if (is_stdin) {
+    } else if (is_stdin || !file->seekable) {
+        /* Text is opened a second time, to be read as by oc_read_files(). */
         status = OC_SET(error, OC_EUNSUPPORTED,
-                        "could not inspect standard input: only Arrow can be inspected there");
+                        "could not inspect %s: only Arrow can be inspected there",
+                        is_stdin ? "standard input" : "a pipe");
     }
     oci_close(file, NULL);
     if (status != OC_OK || is_arrow(format)) {

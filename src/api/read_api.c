@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/context.h"
@@ -259,19 +260,18 @@ static void files_close(oci_stream *stream)
     free(self);
 }
 
-/* Sizes of regular files, for progress; a pipe among them makes the total unknown. */
+/* Sizes of regular files, for progress; a pipe among them makes the total unknown. Nothing is
+ * opened for it: a named pipe whose writer is done would wait for another one. */
 static void note_total(oc_context *context, char *const *paths, size_t n_paths)
 {
     int64_t total = 0;
-    for (size_t i = 0; i < n_paths && total >= 0; i++) {
-        oci_file *file;
-        int64_t size;
-        if (strcmp(paths[i], "-") == 0 || open_path(context, paths[i], &file, NULL) != OC_OK) {
+    for (size_t i = 0; i < n_paths; i++) {
+        struct stat info;
+        if (strcmp(paths[i], "-") == 0 || stat(paths[i], &info) != 0 || !S_ISREG(info.st_mode)) {
             total = -1;
             break;
         }
-        total = file->seekable && oci_file_size(file, &size, NULL) == OC_OK ? total + size : -1;
-        oci_close(file, NULL);
+        total += info.st_size;
     }
     atomic_store(&context->progress.input_bytes_total, total);
 }

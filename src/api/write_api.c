@@ -160,6 +160,10 @@ static oc_status write_to_path(oc_context *context, oci_stream *input, const cha
 oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, const char *path,
                         const oc_write_options *options, int64_t *rows, oc_error *error)
 {
+    int64_t n = 0;
+    if (rows != NULL) {
+        *rows = 0;
+    }
     oci_stream *stream;
     OC_TRY(oci_stream_import(input, &stream, error));
     oc_write_options given = OC_WRITE_OPTIONS_INIT;
@@ -172,7 +176,6 @@ oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, con
         given.format = oci_format_of_name(path);
         given.format = given.format == OC_FORMAT_AUTO ? OC_FORMAT_CSV : given.format;
     }
-    int64_t n = 0;
     if (status == OC_OK && given.format == OC_FORMAT_NULL) {
         sink nothing = {0};
         status = drain(context, stream, &nothing, &n, error);

@@ -42,10 +42,14 @@
  * copied, when the limit is many times that: see oci_row_buffer_set_fold. */
 #define FOLD_BYTES     ((int64_t)16 << 20)
 #define FOLD_LIMIT_MIN (8 * FOLD_BYTES)
+/* Gathering has a fixed cost per call, so smaller output batches are slices of one of this size. */
+#define GATHER_ROWS_MIN 4096
 /* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each
  * chunk has a fixed cost. */
 #define CHUNK_ROWS_MIN 512
 #define SMALL_ROWS_MAX 4096
+/* More rows than there can be: the same as all, and sums with it do not overflow. */
+#define LIMIT_MAX ((int64_t)1 << 60)
 /* At most 1/16 of the limit goes into the list of runs. */
 #define RUN_LIST_SHARE 16
 
@@ -80,7 +84,8 @@ void oci_sort_derive_output(oci_sort *sort)
     int64_t part = oci_min64(oci_sort_share(sort) / 16, OUTPUT_BYTES_MAX);
     sort->output_bytes = oci_max64(sort->block_bytes, part);
     int64_t rows = oci_max64(ROWS_MIN, sort->output_bytes / ROW_BYTES_ASSUMED);
-    rows = oci_min64(oci_min64(sort->env->batch_rows, rows), OCI_GATHER_ROWS_MAX);
+    int64_t wanted = oci_max64(sort->env->batch_rows, GATHER_ROWS_MIN);
+    rows = oci_min64(oci_min64(wanted, rows), OCI_GATHER_ROWS_MAX);
     rows = oci_min64(rows, oci_sort_dictionary_rows_max(sort));
     sort->output_rows = OCI_TINY(3, rows);
 }
@@ -136,7 +141,7 @@ oc_status oci_sort_open(const oci_env *env, oci_spill_manager *manager, oci_stre
     sort->env = env;
     sort->manager = oci_spill_manager_retain(manager);
     sort->input = input;
-    sort->limit = limit;
+    sort->limit = limit > LIMIT_MAX ? -1 : limit;
     pthread_mutex_init(&sort->lock, NULL);
     sort->reclaimer = (oci_reclaimer){.held = sort_held, .reclaim = sort_reclaim, .self = sort};
     oci_budget_register(env->budget, &sort->reclaimer);
@@ -163,6 +168,8 @@ static void release_small(oci_sort *sort)
  */
 static void release_work(oci_sort *sort)
 {
+    oci_batch_release(sort->rest);
+    sort->rest = NULL;
     oci_merge_destroy(sort->merge);
     sort->merge = NULL;
     release_small(sort);
@@ -636,7 +643,33 @@ static oc_status next_in_phase(oci_sort *sort, oci_batch **out, oc_error *err)
     } else if (sort->phase == OCI_SORT_MERGE && (sort->limit < 0 || sort->emitted < sort->limit)) {
         OC_TRY(next_from_merge(sort, out, err));
     }
-    return cut_to_limit(sort, out, err);
+    OC_TRY(cut_to_limit(sort, out, err));
+    sort->emitted += *out == NULL ? 0 : (*out)->length;
+    return OC_OK;
+}
+
+/* The next batch of at most batch_rows rows: what was gathered, or a slice of it. */
+static oc_status next_piece(oci_sort *sort, oci_batch **out, oc_error *err)
+{
+    int64_t most = sort->env->batch_rows;
+    if (sort->rest == NULL) {
+        OC_TRY(next_in_phase(sort, out, err));
+        if (*out == NULL || (*out)->length <= most) {
+            return OC_OK;
+        }
+        sort->rest = *out;
+        sort->rest_at = 0;
+        *out = NULL;
+    }
+    OC_TRY(oci_env_tick(sort->env, err));
+    int64_t n = oci_min64(most, sort->rest->length - sort->rest_at);
+    OC_TRY(oci_batch_slice(sort->rest, sort->rest_at, n, out, err));
+    sort->rest_at += n;
+    if (sort->rest_at == sort->rest->length) {
+        oci_batch_release(sort->rest);
+        sort->rest = NULL;
+    }
+    return OC_OK;
 }
 
 static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
@@ -646,17 +679,14 @@ static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
     pthread_mutex_lock(&sort->lock);
     if (sort->status == OC_OK) {
         sort->error.status = OC_OK;
-        sort->status = next_in_phase(sort, out, &sort->error);
+        sort->status = next_piece(sort, out, &sort->error);
         if (sort->status == OC_EBUDGET) {
             oci_sort_name_limit(sort, &sort->error);
         }
         if (sort->status != OC_OK || *out == NULL) {
             sort->phase = OCI_SORT_END;
             release_work(sort);
-        } else {
-            sort->emitted += (*out)->length;
-        }
-        if (sort->status == OC_OK && *out != NULL && sort->env->progress != NULL) {
+        } else if (sort->env->progress != NULL) {
             atomic_fetch_add(&sort->env->progress->output_rows, (*out)->length);
         }
     }
