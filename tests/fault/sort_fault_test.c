@@ -203,11 +203,15 @@ static uint64_t expected_digest(const scenario *s)
 
 /* All of the first faults, then ever fewer: the steps of a loop repeat themselves. OUTCORE_SLOW=1
  * takes many more. */
-static int64_t next_n(int64_t n)
+static int64_t next_n(int64_t n, bool for_ever)
 {
-    bool is_slow = getenv("OUTCORE_SLOW") != NULL;
-    int64_t dense = is_slow ? 200 : 8;
-    return n < dense ? n + 1 : n + n / (is_slow ? 10 : 1) + 1;
+    if (getenv("OUTCORE_SLOW") != NULL) {
+        return n < 200 ? n + 1 : n + n / 10 + 1;
+    }
+    if (for_ever) {
+        return n * 4 + 1;
+    }
+    return n < 5 ? n + 1 : n * 2 + 1;
 }
 
 static void loop(const scenario *s, oci_fault_kind kind)
@@ -216,7 +220,7 @@ static void loop(const scenario *s, oci_fault_kind kind)
     for (int for_ever = 0; for_ever <= 1; for_ever++) {
         int64_t n = 1;
         while (attempt(s, kind, n, for_ever != 0, expected)) {
-            n = next_n(n);
+            n = next_n(n, for_ever != 0);
         }
     }
 }
