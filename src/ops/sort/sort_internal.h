@@ -54,8 +54,9 @@ typedef struct oci_sort {
                            than this */
     oci_reservation workspace; /* set aside so that spilling needs no new grant */
     bool is_spilling;
-    bool is_reclaiming; /* inside sort_reclaim(): nothing may be waited for, nothing merged */
-    bool is_counted;    /* among the operators of the manager: from the first call to the end */
+    bool is_reclaiming;    /* inside sort_reclaim(): nothing may be waited for, nothing merged */
+    int64_t activity_seen; /* of the other operators, when we waited last */
+    bool is_counted;       /* among the operators of the manager: from the first call to the end */
 
     oci_batch *small[OCI_SMALL_BATCHES_MAX]; /* waiting to be copied into one chunk */
     int32_t n_small;
@@ -96,7 +97,8 @@ oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err);
 oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err);
 /* After a refusal: waits a moment, in which other sorts of the context may give memory back, and
  * counts in *steps (from 0) how often. Nothing that others could use may be held meanwhile. OC_OK:
- * try again. OC_EBUDGET (err as it is): there is nobody to wait for, or it was long enough. */
+ * try again. OC_EBUDGET (err as it is): there is nobody to wait for, or nobody has moved on for
+ * long. */
 oc_status oci_sort_wait(oci_sort *sort, int *steps, oc_error *err);
 /* The part of the limit that is ours while other sorts of the context are at work. */
 int64_t oci_sort_share(const oci_sort *sort);

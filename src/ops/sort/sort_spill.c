@@ -30,7 +30,8 @@
 /* At most 1/8 of the limit goes into that; blocks get fewer rows when there are many dictionaries.
  */
 #define DICTIONARY_SHARE 8
-/* How long a sort waits for others of the same context to give memory back. */
+/* How long a sort waits for others of the same context to give memory back while none of them gets
+ * anything done: ten seconds. */
 #define WAIT_STEPS_MAX 5000
 #define WAIT_STEP_NS   2000000
 
@@ -98,8 +99,22 @@ int64_t oci_sort_share(const oci_sort *sort)
     return oci_budget_limit(sort->env->budget) / oci_max64(1, operators);
 }
 
+/* A number that changes while other operators of the context get something done. */
+static int64_t activity(const oci_sort *sort)
+{
+    const oci_spill_counters *counters = &sort->manager->counters;
+    const oci_progress *progress = sort->env->progress;
+    int64_t rows = progress == NULL
+                       ? 0
+                       : atomic_load(&progress->input_rows) + atomic_load(&progress->output_rows);
+    return rows + atomic_load(&counters->spilled_bytes) + atomic_load(&counters->read_back_bytes);
+}
+
 oc_status oci_sort_wait(oci_sort *sort, int *steps, oc_error *err)
 {
+    int64_t seen = activity(sort);
+    *steps = seen == sort->activity_seen ? *steps : 0;
+    sort->activity_seen = seen;
     bool others = atomic_load(&sort->manager->operators) > 1;
     if (!others || sort->is_reclaiming || *steps == WAIT_STEPS_MAX) {
         return OC_EBUDGET;
