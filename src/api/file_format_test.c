@@ -1,4 +1,5 @@
-/* Unit tests of telling formats apart, by name and by first bytes; a pipe gives every byte again. */
+/* Unit tests of telling formats apart, by name and by first bytes; a pipe gives every byte again.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  * reader below us, another operator) is refused, the budget calls reclaim(), and the buffer is
  * spilled if no call is running or if we are just waiting for that reader.
  *
- * Several sorts of one context share the limit. What a spill or a planned merge takes is promised to
- * the sort while it lasts (oci_reservation_promise), so that no other one can take it in between.
+ * Several sorts of one context share the limit. What a spill or a planned merge takes is promised
+ * to the sort while it lasts (oci_reservation_promise), so that no other one can take it in between.
  * Who is refused spills its own buffer first, then waits holding next to nothing; meanwhile the
  * others spill what they have beyond their share (limit / sorts at work). reclaim() itself never
  * waits and never merges: a merge reads on the worker, which may be waiting for the very pass of

@@ -40,7 +40,9 @@ typedef struct oci_sort {
 
     oci_sort_phase phase;
     int64_t position; /* MEMORY: next sorted position */
-    int64_t emitted;  /* rows given out */
+    int64_t emitted;  /* rows gathered for giving out */
+    oci_batch *rest;  /* gathered and not all given out yet, or NULL */
+    int64_t rest_at;  /* its first row that is still to be given out */
     int32_t level;    /* merge passes of the run that went through most */
 
     /* Sizes that follow from the limit. */
