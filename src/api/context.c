@@ -167,6 +167,7 @@ static oc_status set_up(oc_context *context, const oc_options *options, const oc
     OC_TRY(oci_budget_create(options->memory_limit, seams->allocator, &env->budget, err));
     OC_TRY(oci_mem_open(env->budget, "input", &context->scan, err));
     OC_TRY(oci_mem_open(env->budget, "output", &context->output, err));
+    oci_mem_put_first(context->output);
     const char *fallback = default_folder();
     bool has_folders = options->temp_dirs != NULL && options->n_temp_dirs > 0;
     OC_TRY(oci_spill_manager_create(env->io, has_folders ? options->temp_dirs : &fallback,

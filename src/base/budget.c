@@ -51,6 +51,7 @@ struct oci_mem {
     const char *name;
     int64_t held;
     int64_t promise; /* up to here it may always go on; 0 = nothing promised */
+    bool is_first;   /* promises to others do not bind it */
     bool closed;     /* lingers until `held` is 0 */
     oci_mem *next;
     oci_mem *previous;
@@ -168,7 +169,7 @@ int64_t oci_budget_used(oci_budget *budget)
 int64_t oci_budget_free(oci_budget *budget)
 {
     lock_budget(budget);
-    int64_t free = budget->limit - budget->used - budget->promised;
+    int64_t free = oci_max64(0, budget->limit - budget->used - budget->promised);
     unlock_budget(budget);
     return free;
 }
@@ -344,7 +345,15 @@ int64_t oci_mem_charge_of(int64_t size)
 static int64_t available_to(const oci_mem *mem)
 {
     const oci_budget *budget = mem->budget;
-    return budget->limit - budget->used - (budget->promised - unmet_promise(mem));
+    int64_t to_others = mem->is_first ? 0 : budget->promised - unmet_promise(mem);
+    return budget->limit - budget->used - to_others;
+}
+
+void oci_mem_put_first(oci_mem *mem)
+{
+    lock_budget(mem->budget);
+    mem->is_first = true;
+    unlock_budget(mem->budget);
 }
 
 int64_t oci_mem_available(oci_mem *mem)

@@ -335,6 +335,16 @@ static void what_is_promised_is_kept_for_its_account(void **state)
     oci_mem_end_promise(f.mem);
     assert_int_equal(oci_mem_try_reserve(other, &theirs, MIB, NULL), OC_OK);
     oci_reservation_release(&theirs);
+    /* A consumer's account goes first. */
+    assert_int_equal(oci_mem_try_reserve(f.mem, &r, 600 * KIB, NULL), OC_OK);
+    oci_reservation_promise(&r);
+    assert_int_equal(oci_mem_try_reserve(other, &theirs, 500 * KIB, NULL), OC_EBUDGET);
+    oci_mem_put_first(other);
+    assert_int_equal(oci_mem_try_reserve(other, &theirs, 500 * KIB, NULL), OC_OK);
+    assert_int_equal(oci_mem_available(f.mem), 524 * KIB);
+    assert_int_equal(oci_mem_try_reserve(f.mem, &r, 525 * KIB, NULL), OC_EBUDGET);
+    oci_reservation_release(&theirs);
+    oci_mem_end_promise(f.mem);
     /* A promise ends with its account. */
     assert_int_equal(oci_mem_try_reserve(other, &theirs, MIB, NULL), OC_OK);
     oci_reservation_promise(&theirs);

@@ -125,6 +125,10 @@ void oci_reservation_release(oci_reservation *r);
  * oci_mem_end_promise() or the account. Promised bytes are not `used`. */
 void oci_reservation_promise(oci_reservation *r);
 void oci_mem_end_promise(oci_mem *mem);
+/* Promises to others do not bind this account: it may take what is free, as if there were none. For
+ * those who hold little and only for a moment, and have nothing to give back when refused: what
+ * consumers of results need. */
+void oci_mem_put_first(oci_mem *mem);
 
 /* Allocates, paying from the reservation first and from the budget for the rest (which may be
  * refused with OC_EBUDGET). The block is freed with oci_mem_free(r->mem, ...) like any other. */
