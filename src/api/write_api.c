@@ -1,4 +1,5 @@
 /* oc_write_file: runs a stream to its end and writes what it gives. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -6,8 +7,13 @@
 
 #include "api/context.h"
 #include "api/file_format.h"
+#include "base/bits.h"
+#include "base/text.h"
 #include "formats/text_writer.h"
 #include "ipc/writer.h"
+
+/* How many requests as large as a refused one may have to be granted together. */
+#define REQUESTS_AT_ONCE 8
 
 /* One of the writers behind one face. */
 typedef struct sink {
@@ -80,6 +86,24 @@ static oc_status finish_sink(sink *s, oc_error *err)
     return s->text != NULL ? oci_text_writer_finish(s->text, err) : OC_OK;
 }
 
+/* The budget names what one refused request would have taken. Readers and writers make a few such
+ * requests after another (a dictionary that came, the one kept for the file, its message), so a
+ * limit that is enough is named instead. Errors that carry their own advice stay as they are. */
+static void name_enough_memory(const oc_context *context, oc_error *err)
+{
+    char *advice = err == NULL ? NULL : strstr(err->message, "; raise the memory limit");
+    if (advice == NULL) {
+        return;
+    }
+    oci_budget *budget = context->env.budget;
+    int64_t request = oci_max64(0, err->needed_bytes - oci_budget_used(budget));
+    err->needed_bytes = oci_max64(2 * oci_budget_limit(budget), REQUESTS_AT_ONCE * request);
+    char text[OCI_BYTES_TEXT];
+    int64_t used = advice - err->message;
+    snprintf(advice, sizeof err->message - (size_t)used, "; a limit of %s is enough",
+             oci_format_bytes_up(err->needed_bytes, text));
+}
+
 static oc_status drain(oc_context *context, oci_stream *input, sink *s, int64_t *rows,
                        oc_error *err)
 {
@@ -137,6 +161,9 @@ static oc_status write_to_target(oc_context *context, oci_stream *input, const c
     bool direct = true;
     OC_TRY(open_output(context, path, &direct, &file, err));
     oc_status status = write_stream(context, input, file, options, rows, err);
+    if (status == OC_EBUDGET) {
+        name_enough_memory(context, err);
+    }
     if (status == OC_OK && !direct) {
         status = context->env.io->publish(context->env.io, file, path, err);
     }

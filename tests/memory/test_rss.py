@@ -413,3 +413,20 @@ def test_row_that_is_too_large_names_a_limit_that_works(row_bytes, by, codec, tm
     again = run_measured(tmp_path, *args, "-m", named)
     assert again.code == 0, f"{done.stderr}\nwith -m {named}: {again.stderr}"
     assert_ascending(read(tmp_path / "out.arrows")[by])
+
+
+@pytest.mark.parametrize("command", ["convert", "sort"])
+def test_dictionary_that_is_too_large_names_a_limit_that_works(command, tmp_path):
+    values = pa.array(["value number %08d with some text behind it" % i for i in range(60000)])
+    column = pa.DictionaryArray.from_arrays(pa.array(range(60000), pa.int32()), values)
+    batch = pa.record_batch([column], names=["d"])
+    write(tmp_path / "in.arrow", [batch])
+    paths = [str(tmp_path / "in.arrow")]
+    paths += [str(tmp_path / "out.arrow")] if command == "convert" else ["--by", "d", "-o", str(tmp_path / "out.arrow")]
+    done = run_measured(tmp_path, command, *paths, "-m", "2m")
+    assert done.code == 3, done.stderr
+    named = named_limit(done.stderr)
+    again = run_measured(tmp_path, command, *paths, "-m", named)
+    assert again.code == 0, f"{done.stderr}\nwith -m {named}: {again.stderr}"
+    with pa.OSFile(str(tmp_path / "out.arrow")) as source:
+        assert pa.ipc.open_file(source).read_all().num_rows == 60000

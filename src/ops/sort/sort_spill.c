@@ -3,8 +3,8 @@
  * Costs, for N bytes of rows and runs of R bytes: every row is gathered, encoded and written once
  * as part of a run, read once more per merge pass, and written again in all passes but the last.
  * With fan-in k there are ceil(log_k(N / R)) passes. k follows from the memory: each input takes
- * one block and its keys (about limit / 64 x 1.3), so about 30 inputs fit and one pass is enough up
- * to about 30 x limit, two up to 900 x. */
+ * one block and its keys (about limit / 64 x 1.3), so 20-30 inputs fit: one pass is enough up
+ * to about 20 x limit, two up to 200-400 x. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
