@@ -143,11 +143,14 @@ static oc_status scan_sort_key(scanner *s, oc_sort_key *key)
 {
     char *name;
     bool is_quoted;
+    skip_spaces(s);
+    const char *start = s->at;
     OC_TRY(scan_name(s, &name, &is_quoted));
     if (!is_quoted && is_position(name)) {
         key->column_index = (int32_t)strtol(name, NULL, 10) - 1;
         free(name);
         if (key->column_index < 0) {
+            s->at = start;
             return fail_at(s, "column positions begin with 1");
         }
     } else {
