@@ -31,6 +31,7 @@ typedef struct input {
     /* INPUT_RUN */
     const oci_sorted_run *run;
     int32_t next_extent;
+    int64_t rows_read;
     oci_run_cursor cursor;
     uint32_t slot; /* where its block is in sources[] */
     oci_batch *block;
@@ -228,6 +229,18 @@ static oc_status encode_keys(const oci_merge_config *config, const oci_batch *bl
     return status;
 }
 
+/* A cut at a message boundary looks like an end, so the rows are counted. */
+static oc_status check_rows(const input *in, oc_error *err)
+{
+    if (in->rows_read == in->run->rows) {
+        return OC_OK;
+    }
+    OC_FAIL(err, OC_EDATA,
+            "could not read a spilled run of %" PRId64 " rows: %" PRId64
+            " rows came back; the spill file is damaged",
+            in->run->rows, in->rows_read);
+}
+
 static oc_status read_block(input *in, oc_error *err)
 {
     const oci_merge_config *config = &in->merge->config;
@@ -241,13 +254,14 @@ static oc_status read_block(input *in, oc_error *err)
             oci_run_cursor_finish(&in->cursor);
         }
         if (in->next_extent == in->run->n_extents) {
-            return OC_OK;
+            return check_rows(in, err);
         }
         const oci_run_extent *extent = &in->run->extents[in->next_extent++];
         in->cursor.at = extent->offset;
         in->cursor.discarded = extent->offset;
         in->cursor.end = extent->offset + extent->bytes;
     }
+    in->rows_read += in->next_block->length;
     return encode_keys(config, in->next_block, &in->next_keys, err);
 }
 
