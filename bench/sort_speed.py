@@ -124,7 +124,7 @@ def pyarrow_sort(table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", default=str(ROOT / "build/demo/lineitem.arrow"))
-    parser.add_argument("--library", default=str(ROOT / "build/release/liboutcore.so"))
+    parser.add_argument("--lib", default=str(ROOT / "build/release/liboutcore.so"))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--shuffle", action="store_true", help="put the rows in random order (seeded) first")
     args = parser.parse_args()
@@ -136,9 +136,9 @@ def main():
         if args.shuffle:
             table = table.take(pa.array(numpy.random.default_rng(7).permutation(table.num_rows)))
         else:
-            table = pa.table([pa.concat_arrays([pa.concat_arrays(c.chunks)]) for c in table.columns],
+            table = pa.table([pa.concat_arrays(c.chunks) for c in table.columns],
                              schema=table.schema)
-    outcore = Outcore(args.library)
+    outcore = Outcore(args.lib)
     jobs = {
         "outcore, in memory": lambda: outcore.sort(table, 8 << 30, "none"),
         "pyarrow take(sort_indices), 1 thread": lambda: pyarrow_sort(table),

@@ -123,24 +123,7 @@ static oc_status parse_decimal(oci_field *field, const char *label, const char *
         return fail_format(label, format, err);
     }
     int32_t digits_max = 0;
-    switch (bits) {
-    case 32:
-        field->type = OCI_TYPE_DECIMAL32;
-        digits_max = 9;
-        break;
-    case 64:
-        field->type = OCI_TYPE_DECIMAL64;
-        digits_max = 18;
-        break;
-    case 128:
-        field->type = OCI_TYPE_DECIMAL128;
-        digits_max = 38;
-        break;
-    case 256:
-        field->type = OCI_TYPE_DECIMAL256;
-        digits_max = 76;
-        break;
-    default:
+    if (!oci_decimal_of_bits(bits, &field->type, &digits_max)) {
         OC_FAIL(err, OC_EDATA, "%s is a decimal of %" PRId32 " bits; Arrow has 32, 64, 128 and 256",
                 label, bits);
     }

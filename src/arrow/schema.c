@@ -72,6 +72,28 @@ oci_layout oci_type_layout(oci_type type)
     return (unsigned)type < OCI_TYPE_COUNT ? type_table[type].layout : OCI_LAYOUT_UNSUPPORTED;
 }
 
+bool oci_decimal_of_bits(int64_t bits, oci_type *type, int32_t *digits_max)
+{
+    static const struct {
+        int32_t bits;
+        oci_type type;
+        int32_t digits_max;
+    } decimals[] = {
+        {32, OCI_TYPE_DECIMAL32, 9},
+        {64, OCI_TYPE_DECIMAL64, 18},
+        {128, OCI_TYPE_DECIMAL128, 38},
+        {256, OCI_TYPE_DECIMAL256, 76},
+    };
+    for (size_t i = 0; i < sizeof decimals / sizeof decimals[0]; i++) {
+        if (decimals[i].bits == bits) {
+            *type = decimals[i].type;
+            *digits_max = decimals[i].digits_max;
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *oci_type_name(oci_type type)
 {
     return (unsigned)type < OCI_TYPE_COUNT ? type_table[type].name : "unknown";

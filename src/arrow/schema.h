@@ -110,6 +110,8 @@ struct oci_schema {
 #define OCI_NESTING_MAX 64
 
 oci_layout oci_type_layout(oci_type type);
+/* Decimal type of this width and how many digits it can hold; false when Arrow has no such width. */
+bool oci_decimal_of_bits(int64_t bits, oci_type *type, int32_t *digits_max);
 const char *oci_type_name(oci_type type); /* "utf8", "large_list", ... */
 /* "decimal128(15, 2)", "timestamp[us, UTC]", "dictionary<int8, utf8>". Cut to the buffer. */
 void oci_field_type_text(const oci_field *field, char *buf, size_t size);

@@ -153,24 +153,8 @@ static oc_status read_decimal(schema_reader *r, const oci_fb_table *table, oci_f
 {
     int32_t digits_max = 0;
     int64_t bits = oci_fb_integer(r->fb, table, DECIMAL_BIT_WIDTH, 4, 128);
-    switch (bits) {
-    case 32:
-        field->type = OCI_TYPE_DECIMAL32;
-        digits_max = 9;
-        break;
-    case 64:
-        field->type = OCI_TYPE_DECIMAL64;
-        digits_max = 18;
-        break;
-    case 128:
-        field->type = OCI_TYPE_DECIMAL128;
-        digits_max = 38;
-        break;
-    case 256:
-        field->type = OCI_TYPE_DECIMAL256;
-        digits_max = 76;
-        break;
-    default: return fail_parameter(r, "decimal width", bits, err);
+    if (!oci_decimal_of_bits(bits, &field->type, &digits_max)) {
+        return fail_parameter(r, "decimal width", bits, err);
     }
     field->precision = (int32_t)oci_fb_integer(r->fb, table, DECIMAL_PRECISION, 4, 0);
     field->scale = (int32_t)oci_fb_integer(r->fb, table, DECIMAL_SCALE, 4, 0);
