@@ -43,6 +43,10 @@ void oci_batch_release(oci_batch *batch)
         free(batch->import);
     }
     oci_batch_release(batch->parent);
+    for (int32_t i = 0; i < batch->n_kept; i++) {
+        oci_batch_release(batch->kept[i]);
+    }
+    free(batch->kept);
     oci_schema_release(batch->schema);
     free(batch->extra);
     free(batch->columns);
@@ -77,6 +81,18 @@ oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_column *column
     batch->extra = extra;
     batch->extra_bytes = extra_bytes;
     *out = batch;
+    return OC_OK;
+}
+
+oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err)
+{
+    oci_batch **list = realloc(batch->kept, ((size_t)batch->n_kept + 1) * sizeof *list);
+    if (list == NULL) {
+        oci_batch_release(kept);
+        OC_FAIL(err, OC_ENOMEM, "out of memory while making a batch");
+    }
+    list[batch->n_kept++] = kept;
+    batch->kept = list;
     return OC_OK;
 }
 

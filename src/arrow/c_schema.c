@@ -286,7 +286,7 @@ static oc_status import_field(const struct ArrowSchema *in, const char *label, o
     field->nullable = (in->flags & ARROW_FLAG_NULLABLE) != 0;
     OC_TRY(parse_format(field, label, in->format, err));
     OC_TRY(copy_metadata(in->metadata, label, &field->metadata, &field->metadata_bytes, err));
-    if (oci_field_layout(field) == OCI_LAYOUT_UNSUPPORTED) {
+    if (oci_field_layout(field) == OCI_LAYOUT_UNKNOWN) {
         OC_FAIL(err, OC_EUNSUPPORTED,
                 "%s has type %s, which is not supported; leave the column out or flatten it first",
                 label, oci_type_name(field->type));

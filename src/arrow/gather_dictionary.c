@@ -40,7 +40,7 @@ oc_status oci_gather_dictionary_create(const oci_gather_column *column, oci_gath
 {
     const oci_field *values = column->field->dictionary;
     oci_layout layout = oci_field_layout(values);
-    if (layout == OCI_LAYOUT_VIEWS || layout == OCI_LAYOUT_UNSUPPORTED) {
+    if (layout == OCI_LAYOUT_VIEWS || layout == OCI_LAYOUT_UNKNOWN) {
         OC_FAIL(err, OC_EINTERNAL,
                 "could not gather column \"%s\": dictionary of %s is not in working form",
                 column->field->name, oci_type_name(values->type));

@@ -25,7 +25,7 @@ static oc_status init_column(oci_gather_column *column, const oci_field *field, 
     column->field = field;
     column->layout = oci_field_layout(field);
     column->index = index;
-    if (column->layout == OCI_LAYOUT_VIEWS || column->layout == OCI_LAYOUT_UNSUPPORTED) {
+    if (column->layout == OCI_LAYOUT_VIEWS || column->layout == OCI_LAYOUT_UNKNOWN) {
         OC_FAIL(err, OC_EINTERNAL, "could not gather column \"%s\": type %s is not in working form",
                 field->name, oci_type_name(field->type));
     }

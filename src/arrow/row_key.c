@@ -36,7 +36,7 @@ oc_status oci_row_key_check(const oci_schema *schema, const oci_sort_key *keys, 
                     keys[k].column, schema->n_fields);
         }
         const oci_field *field = &schema->fields[keys[k].column];
-        if (oci_field_layout(leaf_type(field)) == OCI_LAYOUT_UNSUPPORTED) {
+        if (oci_field_layout(leaf_type(field)) == OCI_LAYOUT_UNKNOWN) {
             char type[128];
             oci_field_type_text(field, type, sizeof type);
             OC_FAIL(err, OC_EUNSUPPORTED, "could not sort by column \"%s\": type %s has no order",

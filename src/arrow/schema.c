@@ -7,6 +7,7 @@
 #include "arrow/schema.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,23 +54,23 @@ static const type_info type_table[OCI_TYPE_COUNT] = {
     [OCI_TYPE_LARGE_BINARY] = {"large_binary", OCI_LAYOUT_OFFSETS64, 0},
     [OCI_TYPE_BINARY_VIEW] = {"binary_view", OCI_LAYOUT_VIEWS, 0},
     [OCI_TYPE_DICTIONARY] = {"dictionary", OCI_LAYOUT_DICTIONARY, 0},
-    [OCI_TYPE_LIST] = {"list", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_LARGE_LIST] = {"large_list", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_LIST_VIEW] = {"list_view", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_LARGE_LIST_VIEW] = {"large_list_view", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_FIXED_LIST] = {"fixed_size_list", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_STRUCT] = {"struct", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_MAP] = {"map", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_DENSE_UNION] = {"dense_union", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_SPARSE_UNION] = {"sparse_union", OCI_LAYOUT_UNSUPPORTED, 0},
-    [OCI_TYPE_RUN_END_ENCODED] = {"run_end_encoded", OCI_LAYOUT_UNSUPPORTED, 0},
+    [OCI_TYPE_LIST] = {"list", OCI_LAYOUT_LIST32, 0},
+    [OCI_TYPE_LARGE_LIST] = {"large_list", OCI_LAYOUT_LIST64, 0},
+    [OCI_TYPE_LIST_VIEW] = {"list_view", OCI_LAYOUT_LIST_VIEW32, 0},
+    [OCI_TYPE_LARGE_LIST_VIEW] = {"large_list_view", OCI_LAYOUT_LIST_VIEW64, 0},
+    [OCI_TYPE_FIXED_LIST] = {"fixed_size_list", OCI_LAYOUT_FIXED_LIST, 0},
+    [OCI_TYPE_STRUCT] = {"struct", OCI_LAYOUT_STRUCT, 0},
+    [OCI_TYPE_MAP] = {"map", OCI_LAYOUT_LIST32, 0},
+    [OCI_TYPE_DENSE_UNION] = {"dense_union", OCI_LAYOUT_DENSE_UNION, 0},
+    [OCI_TYPE_SPARSE_UNION] = {"sparse_union", OCI_LAYOUT_SPARSE_UNION, 0},
+    [OCI_TYPE_RUN_END_ENCODED] = {"run_end_encoded", OCI_LAYOUT_RUN_ENDS, 0},
 };
 
 static const char *const unit_names[] = {"s", "ms", "us", "ns"};
 
 oci_layout oci_type_layout(oci_type type)
 {
-    return (unsigned)type < OCI_TYPE_COUNT ? type_table[type].layout : OCI_LAYOUT_UNSUPPORTED;
+    return (unsigned)type < OCI_TYPE_COUNT ? type_table[type].layout : OCI_LAYOUT_UNKNOWN;
 }
 
 bool oci_decimal_of_bits(int64_t bits, oci_type *type, int32_t *digits_max)
@@ -99,9 +100,53 @@ const char *oci_type_name(oci_type type)
     return (unsigned)type < OCI_TYPE_COUNT ? type_table[type].name : "unknown";
 }
 
+/* snprintf behind `at`; text that does not fit is cut. */
+static __attribute__((format(printf, 4, 5))) void append_text(char *buf, size_t size, size_t *at,
+                                                              const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(buf + *at, size - *at, format, args);
+    va_end(args);
+    if (n > 0) {
+        *at = (size_t)n < size - *at ? *at + (size_t)n : size - 1;
+    }
+}
+
+static void append_children(const oci_field *field, char *buf, size_t size, size_t *at)
+{
+    bool named = field->type == OCI_TYPE_STRUCT || field->union_ids != NULL;
+    append_text(buf, size, at, "<");
+    for (int32_t i = 0; i < field->n_children; i++) {
+        const oci_field *child = &field->children[i];
+        append_text(buf, size, at, "%s%s%s", i > 0 ? ", " : "", named ? child->name : "",
+                    named ? ": " : "");
+        oci_field_type_text(child, buf + *at, size - *at);
+        *at += strlen(buf + *at);
+    }
+    if (field->type == OCI_TYPE_FIXED_LIST) {
+        append_text(buf, size, at, ", %" PRId32, field->list_size);
+    }
+    append_text(buf, size, at, ">");
+}
+
+static void nested_type_text(const oci_field *field, char *buf, size_t size)
+{
+    size_t at = 0;
+    append_text(buf, size, &at, "%s", oci_type_name(field->type));
+    if (field->type == OCI_TYPE_MAP && field->n_children == 1) {
+        append_children(&field->children[0], buf, size, &at);
+    } else {
+        append_children(field, buf, size, &at);
+    }
+}
+
 void oci_field_type_text(const oci_field *field, char *buf, size_t size)
 {
     const char *name = oci_type_name(field->type);
+    if (size == 0) {
+        return;
+    }
     switch (field->type) {
     case OCI_TYPE_DECIMAL32:
     case OCI_TYPE_DECIMAL64:
@@ -128,7 +173,13 @@ void oci_field_type_text(const oci_field *field, char *buf, size_t size)
         snprintf(buf, size, "%s<%s, %s>", name, oci_type_name(field->index_type), values);
         break;
     }
-    default: snprintf(buf, size, "%s", name); break;
+    default:
+        if (field->n_children > 0) {
+            nested_type_text(field, buf, size);
+        } else {
+            snprintf(buf, size, "%s", name);
+        }
+        break;
     }
 }
 
@@ -172,6 +223,7 @@ void oci_field_deinit(oci_field *field)
     free(field->name);
     free(field->timezone);
     free(field->metadata);
+    free(field->union_ids);
     if (field->dictionary != NULL) {
         oci_field_deinit(field->dictionary);
         free(field->dictionary);
@@ -202,6 +254,13 @@ static oc_status copy_pointees(const oci_field *in, oci_field *out, oc_error *er
         }
         OC_TRY(oci_field_copy(in->dictionary, out->dictionary, err));
     }
+    if (in->union_ids != NULL) {
+        out->union_ids = malloc(sizeof *out->union_ids);
+        if (out->union_ids == NULL) {
+            OC_FAIL(err, OC_ENOMEM, "out of memory while building a schema");
+        }
+        *out->union_ids = *in->union_ids;
+    }
     if (in->n_children > 0) {
         out->children = calloc((size_t)in->n_children, sizeof *out->children);
         if (out->children == NULL) {
@@ -223,6 +282,7 @@ oc_status oci_field_copy(const oci_field *in, oci_field *out, oc_error *err)
     out->metadata = NULL;
     out->metadata_bytes = 0;
     out->dictionary = NULL;
+    out->union_ids = NULL;
     out->children = NULL;
     out->n_children = 0;
     oc_status status = copy_pointees(in, out, err);
@@ -230,6 +290,30 @@ oc_status oci_field_copy(const oci_field *in, oci_field *out, oc_error *err)
         oci_field_deinit(out);
     }
     return status;
+}
+
+oc_status oci_field_set_union_ids(oci_field *field, const int8_t *ids, int32_t n, oc_error *err)
+{
+    if (n > 128) {
+        OC_FAIL(err, OC_EDATA, "union \"%.80s\" has %" PRId32 " children, more than 128",
+                field->name, n);
+    }
+    free(field->union_ids);
+    field->union_ids = malloc(sizeof *field->union_ids);
+    if (field->union_ids == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "out of memory while building a schema");
+    }
+    memset(field->union_ids, -1, sizeof *field->union_ids);
+    for (int32_t i = 0; i < n; i++) {
+        int8_t id = ids == NULL ? (int8_t)i : ids[i];
+        if (id < 0 || field->union_ids->child_of[id] >= 0) {
+            OC_FAIL(err, OC_EDATA, "union \"%.80s\" has type id %d%s", field->name, id,
+                    id < 0 ? ", which is negative" : " twice");
+        }
+        field->union_ids->child_of[id] = (int8_t)i;
+        field->union_ids->of_child[i] = id;
+    }
+    return OC_OK;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -260,6 +344,11 @@ bool oci_field_same_type(const oci_field *a, const oci_field *b)
     case OCI_TYPE_DICTIONARY:
         return a->index_type == b->index_type && a->dictionary_ordered == b->dictionary_ordered &&
                oci_field_same_type(a->dictionary, b->dictionary);
+    case OCI_TYPE_FIXED_LIST: return a->list_size == b->list_size;
+    case OCI_TYPE_MAP: return a->keys_sorted == b->keys_sorted;
+    case OCI_TYPE_DENSE_UNION:
+    case OCI_TYPE_SPARSE_UNION:
+        return memcmp(a->union_ids, b->union_ids, sizeof *a->union_ids) == 0;
     default: return true;
     }
 }
@@ -351,18 +440,54 @@ failed:
     return status;
 }
 
-static bool has_views(const oci_field *field)
+/* ---- working form ---------------------------------------------------------------------------- */
+
+static bool is_working(const oci_field *field)
 {
-    return oci_field_layout(field) == OCI_LAYOUT_VIEWS ||
-           (field->dictionary != NULL && has_views(field->dictionary));
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_VIEWS:
+    case OCI_LAYOUT_LIST_VIEW32:
+    case OCI_LAYOUT_LIST_VIEW64:
+    case OCI_LAYOUT_RUN_ENDS: return false;
+    default: break;
+    }
+    for (int32_t i = 0; i < field->n_children; i++) {
+        if (!is_working(&field->children[i])) {
+            return false;
+        }
+    }
+    return field->dictionary == NULL || is_working(field->dictionary);
+}
+
+/* A run-end encoded field becomes the field of its values; its own labels stay. */
+static void take_place_of_runs(oci_field *field)
+{
+    oci_field runs = *field;
+    *field = runs.children[1];
+    free(field->name);
+    free(field->metadata);
+    field->name = runs.name;
+    field->metadata = runs.metadata;
+    field->metadata_bytes = runs.metadata_bytes;
+    field->nullable = runs.nullable;
+    oci_field_deinit(&runs.children[0]);
+    free(runs.children);
 }
 
 static void make_working(oci_field *field)
 {
-    if (field->type == OCI_TYPE_UTF8_VIEW) {
-        field->type = OCI_TYPE_UTF8;
-    } else if (field->type == OCI_TYPE_BINARY_VIEW) {
-        field->type = OCI_TYPE_BINARY;
+    while (field->type == OCI_TYPE_RUN_END_ENCODED) {
+        take_place_of_runs(field);
+    }
+    switch (field->type) {
+    case OCI_TYPE_UTF8_VIEW: field->type = OCI_TYPE_UTF8; break;
+    case OCI_TYPE_BINARY_VIEW: field->type = OCI_TYPE_BINARY; break;
+    case OCI_TYPE_LIST_VIEW: field->type = OCI_TYPE_LIST; break;
+    case OCI_TYPE_LARGE_LIST_VIEW: field->type = OCI_TYPE_LARGE_LIST; break;
+    default: break;
+    }
+    for (int32_t i = 0; i < field->n_children; i++) {
+        make_working(&field->children[i]);
     }
     if (field->dictionary != NULL) {
         make_working(field->dictionary);
@@ -371,11 +496,11 @@ static void make_working(oci_field *field)
 
 oc_status oci_schema_working(oci_schema *schema, oci_schema **out, oc_error *err)
 {
-    bool any = false;
+    bool working = true;
     for (int32_t i = 0; i < schema->n_fields; i++) {
-        any = any || has_views(&schema->fields[i]);
+        working = working && is_working(&schema->fields[i]);
     }
-    if (!any) {
+    if (working) {
         *out = oci_schema_retain(schema);
         return OC_OK;
     }

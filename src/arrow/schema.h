@@ -3,13 +3,10 @@
  * An `oci_field` is one column's name and type; an `oci_schema` is a reference-counted list of
  * them. Code that handles values switches on the *layout* of a type (how its bytes lie), never on
  * the long list of types: a new type with a known layout is one row in the table of schema.c, a
- * new layout (list, struct, ...) is one new case in each of gather, key encoding, IPC and
- * validation.
+ * new layout is one new case in each of gather, key encoding, IPC and validation.
  *
- * Supported now: null, bool, integers, floats (half as payload bits and as key), decimals 32-256,
- * date, time, timestamp, duration, intervals (as payload), utf8 / binary (32-bit, 64-bit, view),
- * fixed-size binary, and dictionary over any of these. Nested types are refused by name with
- * OC_EUNSUPPORTED. */
+ * Every type of the Arrow columnar format is known, nested to a depth of OCI_NESTING_MAX. An
+ * extension type is its storage type plus metadata, which is kept. */
 #ifndef OUTCORE_ARROW_SCHEMA_H
 #define OUTCORE_ARROW_SCHEMA_H
 
@@ -51,7 +48,6 @@ typedef enum oci_type {
     OCI_TYPE_LARGE_BINARY,
     OCI_TYPE_BINARY_VIEW,
     OCI_TYPE_DICTIONARY,
-    /* Known by name so that they can be refused by name. */
     OCI_TYPE_LIST,
     OCI_TYPE_LARGE_LIST,
     OCI_TYPE_LIST_VIEW,
@@ -73,10 +69,27 @@ typedef enum oci_layout {
     OCI_LAYOUT_OFFSETS64,  /* validity, int64 offsets, bytes */
     OCI_LAYOUT_VIEWS,      /* validity, 16-byte views, any number of byte buffers */
     OCI_LAYOUT_DICTIONARY, /* validity, indices of `byte_width`, values in column->dictionary */
-    OCI_LAYOUT_UNSUPPORTED
+    /* Nested: values lie in children. Rows of a child are counted in the child, whose own offset
+     * comes on top; see batch.h. */
+    OCI_LAYOUT_LIST32,       /* validity, int32 offsets into the only child (also map) */
+    OCI_LAYOUT_LIST64,       /* validity, int64 offsets into the only child */
+    OCI_LAYOUT_LIST_VIEW32,  /* validity, int32 offsets, int32 sizes, any order and overlap */
+    OCI_LAYOUT_LIST_VIEW64,  /* validity, int64 offsets, int64 sizes */
+    OCI_LAYOUT_FIXED_LIST,   /* validity; row i is `list_size` rows of the only child */
+    OCI_LAYOUT_STRUCT,       /* validity; row i is row i of every child */
+    OCI_LAYOUT_SPARSE_UNION, /* int8 type ids; row i is row i of the child that its id names */
+    OCI_LAYOUT_DENSE_UNION,  /* int8 type ids, int32 rows of the child that the id names */
+    OCI_LAYOUT_RUN_ENDS,     /* no buffers; children: run ends (int16/32/64), values */
+    OCI_LAYOUT_UNKNOWN       /* no type has it */
 } oci_layout;
 
 typedef enum oci_time_unit { OCI_SECOND, OCI_MILLI, OCI_MICRO, OCI_NANO } oci_time_unit;
+
+/* Type ids of a union and its children. */
+typedef struct oci_union_ids {
+    int8_t of_child[128]; /* type id of child i */
+    int8_t child_of[128]; /* child that a type id names, -1 = none */
+} oci_union_ids;
 
 typedef struct oci_field {
     char *name; /* never NULL */
@@ -90,8 +103,11 @@ typedef struct oci_field {
     oci_type index_type;          /* DICTIONARY: an integer type */
     bool dictionary_ordered;      /* DICTIONARY */
     struct oci_field *dictionary; /* DICTIONARY: type of the values (name ""), else NULL */
-    int32_t n_children;           /* nested types, later */
-    struct oci_field *children;
+    int32_t list_size;            /* FIXED_LIST: rows of the child per row, >= 0 */
+    bool keys_sorted;             /* MAP */
+    oci_union_ids *union_ids;     /* unions, else NULL */
+    int32_t n_children;           /* as many as the layout has; any number for struct and unions */
+    struct oci_field *children;   /* MAP: one struct of key and value */
     char *metadata; /* C data encoding: int32 n, then length-prefixed pairs; or NULL */
     int64_t metadata_bytes;
 } oci_field;
@@ -113,7 +129,8 @@ oci_layout oci_type_layout(oci_type type);
 /* Decimal type of this width and how many digits it can hold; false when Arrow has no such width. */
 bool oci_decimal_of_bits(int64_t bits, oci_type *type, int32_t *digits_max);
 const char *oci_type_name(oci_type type); /* "utf8", "large_list", ... */
-/* "decimal128(15, 2)", "timestamp[us, UTC]", "dictionary<int8, utf8>". Cut to the buffer. */
+/* "decimal128(15, 2)", "timestamp[us, UTC]", "dictionary<int8, utf8>", "list<int32>",
+ * "struct<a: int32, b: utf8>". Cut to the buffer. */
 void oci_field_type_text(const oci_field *field, char *buf, size_t size);
 static inline oci_layout oci_field_layout(const oci_field *field)
 {
@@ -154,9 +171,16 @@ bool oci_field_same_type(const oci_field *a, const oci_field *b);
 OC_NODISCARD oc_status oci_schema_find(const oci_schema *schema, const char *name, int32_t *out,
                                        oc_error *err);
 
-/* The working form of a schema: views become plain 32-bit utf8 / binary. Operators buffer, spill
- * and merge batches of this schema; oci_batch_export turns them back. A schema without views is
- * returned as it is, retained. */
+/* Sets the ids of a union's children: `ids[n]`, NULL = 0, 1, 2, ... OC_EDATA for an id that is
+ * negative or there twice, or more than 128 children. */
+OC_NODISCARD oc_status oci_field_set_union_ids(oci_field *field, const int8_t *ids, int32_t n,
+                                               oc_error *err);
+
+/* The working form of a schema, at every depth: views become plain 32-bit utf8 / binary, list
+ * views become lists of their width, a run-end encoded field becomes the field of its values
+ * (with its own name, nullability and metadata). Operators buffer, spill and merge batches of this
+ * schema; oci_batch_output turns them back. A schema that is its own working form is returned as
+ * it is, retained. */
 OC_NODISCARD oc_status oci_schema_working(oci_schema *schema, oci_schema **out, oc_error *err);
 
 #endif /* OUTCORE_ARROW_SCHEMA_H */

@@ -23,10 +23,10 @@ static void every_type_has_a_name_and_a_layout(void **state)
     for (int type = 0; type < OCI_TYPE_COUNT; type++) {
         assert_non_null(oci_type_name((oci_type)type));
         bool nested = type >= OCI_TYPE_LIST;
-        assert_int_equal(oci_type_layout((oci_type)type) == OCI_LAYOUT_UNSUPPORTED, nested);
+        assert_int_equal(oci_type_layout((oci_type)type) == OCI_LAYOUT_UNKNOWN, nested);
     }
     assert_string_equal(oci_type_name(OCI_TYPE_COUNT), "unknown");
-    assert_int_equal(oci_type_layout(OCI_TYPE_COUNT), OCI_LAYOUT_UNSUPPORTED);
+    assert_int_equal(oci_type_layout(OCI_TYPE_COUNT), OCI_LAYOUT_UNKNOWN);
 }
 
 static void type_text_shows_parameters(void **state)

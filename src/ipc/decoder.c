@@ -457,7 +457,7 @@ static oc_status take_values(column_cursor *cursor, oci_column *column, int64_t 
     case OCI_LAYOUT_OFFSETS64: return take_bytes(cursor, column, 8, bytes_size, err);
     case OCI_LAYOUT_VIEWS: return take_views(cursor, column, err);
     case OCI_LAYOUT_NULL:
-    case OCI_LAYOUT_UNSUPPORTED: break;
+    default: break;
     }
     assert(!"unsupported types are refused with the schema");
     return OC_OK;

@@ -170,7 +170,7 @@ static oc_status visit_values(const oci_column *column, oci_buffer_visitor visit
     case OCI_LAYOUT_OFFSETS64: return visit_strings(column, 8, visit, arg, err);
     case OCI_LAYOUT_VIEWS: return visit_views(column, visit, arg, n_variadic, err);
     case OCI_LAYOUT_NULL:
-    case OCI_LAYOUT_UNSUPPORTED: break;
+    default: break;
     }
     assert(!"unsupported types are refused with the schema");
     return OC_OK;

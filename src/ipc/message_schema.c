@@ -350,7 +350,7 @@ static oc_status read_field(schema_reader *r, const oci_fb_table *table, int64_t
         OC_FAIL(err, OC_EDATA, "%s has no type; the schema is damaged", r->label);
     }
     OC_TRY(read_type(r, kind, &type, field, err));
-    if (oci_field_layout(field) == OCI_LAYOUT_UNSUPPORTED) {
+    if (oci_field_layout(field) == OCI_LAYOUT_UNKNOWN) {
         OC_FAIL(err, OC_EUNSUPPORTED,
                 "%s has type %s, which is not supported; leave the column out or flatten it first",
                 r->label, oci_type_name(field->type));

@@ -28,7 +28,7 @@ static int64_t plain_buffers(const oci_field *field)
     case OCI_LAYOUT_DICTIONARY: return 2;
     case OCI_LAYOUT_OFFSETS32:
     case OCI_LAYOUT_OFFSETS64: return 3;
-    case OCI_LAYOUT_UNSUPPORTED: break;
+    default: break;
     }
     assert(!"unsupported types are refused with the schema");
     return 0;

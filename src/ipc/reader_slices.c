@@ -113,7 +113,7 @@ static int64_t fixed_bits(const slice_column *column)
     case OCI_LAYOUT_OFFSETS64: return bits + 8 * offset_width(column);
     case OCI_LAYOUT_VIEWS: return bits + 8 * (int64_t)sizeof(oci_view);
     case OCI_LAYOUT_NULL:
-    case OCI_LAYOUT_UNSUPPORTED: break;
+    default: break;
     }
     return 0;
 }
@@ -324,7 +324,7 @@ static oc_status measure(oci_slices *slices, int64_t n, int64_t *out, oc_error *
             break;
         case OCI_LAYOUT_VIEWS: bytes = n * (int64_t)sizeof(oci_view) + view_bytes(column, n); break;
         case OCI_LAYOUT_NULL:
-        case OCI_LAYOUT_UNSUPPORTED: break;
+        default: break;
         }
         if (!oci_add64(total, bytes, &total)) {
             OC_FAIL(err, OC_EDATA, "column \"%.80s\": row %" PRId64 " is too long",
