@@ -493,7 +493,7 @@ static oc_status read_stream(const ipc_fixture *f, const uint8_t *data, int64_t 
     if (metadata_bytes > size - prefix_bytes) {
         return OC_EDATA;
     }
-    OC_TRY(oci_message_parse_schema(data + prefix_bytes, metadata_bytes, &schema, &ids, err));
+    OC_TRY(oci_message_parse_schema(data + prefix_bytes, metadata_bytes, &schema, &ids, NULL, err));
     int64_t used = prefix_bytes + metadata_bytes;
     oc_status status = oci_ipc_decoder_create(schema, &ids, false, f->mem, &decoder, err);
     /* Old streams end with a marker of 4 bytes. */

@@ -179,6 +179,7 @@ static oc_status parse_envelope(oci_fb *fb, oci_message *out, oci_fb_table *head
     *out = (oci_message){.body_bytes = oci_fb_integer(fb, &message, MESSAGE_BODY_LENGTH, 8, 0)};
     OC_TRY(oci_fb_check(fb, err));
     OC_TRY(oci_metadata_version_check(version, err));
+    out->version = (int)version + 1;
     if (out->body_bytes < 0) {
         OC_FAIL(err, OC_EDATA, "Arrow metadata is damaged: a message body has %" PRId64 " bytes",
                 out->body_bytes);
@@ -217,7 +218,7 @@ oc_status oci_message_parse(const uint8_t *metadata, int64_t size, oci_message *
 }
 
 oc_status oci_message_parse_schema(const uint8_t *metadata, int64_t size, oci_schema **out,
-                                   oci_dictionary_ids *ids, oc_error *err)
+                                   oci_dictionary_ids *ids, bool *big_endian, oc_error *err)
 {
     *out = NULL;
     oci_fb fb = {.data = metadata, .size = size};
@@ -227,7 +228,7 @@ oc_status oci_message_parse_schema(const uint8_t *metadata, int64_t size, oci_sc
     if (message.kind != OCI_MESSAGE_SCHEMA || header.position == 0) {
         OC_FAIL(err, OC_EDATA, "Arrow stream does not begin with a schema");
     }
-    return oci_schema_read(&fb, &header, out, ids, err);
+    return oci_schema_read(&fb, &header, out, ids, big_endian, err);
 }
 
 /* ---- framing --------------------------------------------------------------------------------- */
@@ -314,7 +315,7 @@ oc_status oci_footer_parse(const uint8_t *data, int64_t size, int64_t file_bytes
         OC_FAIL(err, OC_EDATA, "file footer is damaged: it has no schema");
     }
     oc_status status = OC_OK;
-    OC_GOTO(oci_schema_read(&fb, &schema, &out->schema, &out->ids, err));
+    OC_GOTO(oci_schema_read(&fb, &schema, &out->schema, &out->ids, &out->big_endian, err));
     OC_GOTO(read_blocks(&fb, &footer, FOOTER_DICTIONARIES, "dictionary", file_bytes,
                         &out->dictionaries, &out->n_dictionaries, err));
     OC_GOTO(read_blocks(&fb, &footer, FOOTER_BATCHES, "record batch", file_bytes, &out->batches,

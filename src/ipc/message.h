@@ -1,10 +1,11 @@
 /* Arrow IPC metadata: verify, then read; and build.
  *
  * The metadata of IPC messages are flatbuffers of the Arrow project's schemas (Schema.fbs,
- * Message.fbs, File.fbs), version V5 (V4 is read where it differs only in the number). A parse call
- * first verifies that every offset, vtable, vector and string that it is going to touch lies inside
- * the given bytes, and checks counts, lengths and kinds; what it returns can be trusted to be
- * self-consistent, and is still to be held against the body (see decoder.h). */
+ * Message.fbs, File.fbs), version V5 or V4 (which differs in the buffers of unions, see
+ * layout_walk.h). A parse call first verifies that every offset, vtable, vector and string that it
+ * is going to touch lies inside the given bytes, and checks counts, lengths and kinds; what it
+ * returns can be trusted to be self-consistent, and is still to be held against the body (see
+ * decoder.h). Custom metadata of messages is passed over; that of schemas and fields is kept. */
 #ifndef OUTCORE_IPC_MESSAGE_H
 #define OUTCORE_IPC_MESSAGE_H
 
@@ -31,6 +32,7 @@ typedef struct oci_ipc_buffer {
  * buffers with the accessors. */
 typedef struct oci_message {
     oci_message_kind kind;
+    int version; /* OCI_IPC_V4 or OCI_IPC_V5 of layout_walk.h; building writes V5 whatever it says */
     int64_t body_bytes;
     int64_t length; /* rows of the batch (or of the dictionary) */
     int64_t n_nodes;
@@ -53,18 +55,19 @@ int64_t oci_message_variadic(const oci_message *message, int64_t i);
 OC_NODISCARD oc_status oci_message_parse(const uint8_t *metadata, int64_t size, oci_message *out,
                                          oc_error *err);
 
-/* Dictionary ids of a schema: depth-first over fields; one entry per dictionary-encoded field. */
+/* Dictionary ids of a schema: one entry for each dictionary field, depth first; a field comes before
+ * those in the type of its values. */
 typedef struct oci_dictionary_ids {
     int64_t *ids; /* malloc'ed */
     int32_t n;
 } oci_dictionary_ids;
 
-/* Parses the schema of a schema message. Big-endian schemas, unknown types, unknown features:
- * OC_EUNSUPPORTED by name. Nested types are refused like in oci_schema_import. ids (may be NULL)
- * gets the dictionary ids; free ids->ids. */
+/* Parses the schema of a schema message. Unknown types and features: OC_EUNSUPPORTED by name. ids
+ * (may be NULL) gets the dictionary ids; free ids->ids. *big_endian: whether the bodies are (the
+ * metadata never is); NULL refuses such a schema. */
 OC_NODISCARD oc_status oci_message_parse_schema(const uint8_t *metadata, int64_t size,
                                                 oci_schema **out, oci_dictionary_ids *ids,
-                                                oc_error *err);
+                                                bool *big_endian, oc_error *err);
 
 /* The prefix in front of every message: FF FF FF FF and the int32 size of the metadata (or, before
  * Arrow 0.15, the size alone). *metadata_bytes 0 = end of stream. *prefix_bytes: 8 or 4. Metadata
@@ -108,6 +111,7 @@ typedef struct oci_ipc_file_block {
 typedef struct oci_ipc_footer {
     oci_schema *schema; /* retained */
     oci_dictionary_ids ids;
+    bool big_endian;
     oci_ipc_file_block *dictionaries; /* malloc'ed */
     int64_t n_dictionaries;
     oci_ipc_file_block *batches; /* malloc'ed */

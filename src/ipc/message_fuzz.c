@@ -117,10 +117,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int prefix_bytes = 0;
     oci_schema *schema = NULL;
     oci_dictionary_ids ids = {0};
+    bool big_endian = false;
     if (oci_frame_parse(data, &metadata_bytes, &prefix_bytes, NULL) != OC_OK ||
         metadata_bytes > left - prefix_bytes ||
-        oci_message_parse_schema(data + prefix_bytes, metadata_bytes, &schema, &ids, NULL) !=
-            OC_OK) {
+        oci_message_parse_schema(data + prefix_bytes, metadata_bytes, &schema, &ids, &big_endian,
+                                 NULL) != OC_OK) {
         return 0;
     }
     oci_budget *budget = NULL;

@@ -95,9 +95,9 @@ enum { UNION_MODE }; /* 0 sparse, 1 dense */
 OC_NODISCARD oc_status oci_fb_check(const oci_fb *fb, oc_error *err);
 OC_NODISCARD oc_status oci_metadata_version_check(int64_t version, oc_error *err);
 
-/* Reads a Schema table. ids may be NULL. */
+/* Reads a Schema table. ids and big_endian may be NULL, as for oci_message_parse_schema. */
 OC_NODISCARD oc_status oci_schema_read(oci_fb *fb, const oci_fb_table *table, oci_schema **out,
-                                       oci_dictionary_ids *ids, oc_error *err);
+                                       oci_dictionary_ids *ids, bool *big_endian, oc_error *err);
 /* Writes one; 0 with OC_OK never happens but when b->failed. */
 OC_NODISCARD oc_status oci_schema_write(oci_fb_builder *b, const oci_schema *schema,
                                         oci_fb_ref *out, oc_error *err);

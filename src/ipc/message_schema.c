@@ -370,11 +370,20 @@ static oc_status read_field(schema_reader *r, const oci_fb_table *table, int64_t
 
 /* ---- reading: schemas ------------------------------------------------------------------------ */
 
-static oc_status check_features(oci_fb *fb, const oci_fb_table *table, oc_error *err)
+static oc_status check_features(oci_fb *fb, const oci_fb_table *table, bool *big_endian,
+                                oc_error *err)
 {
-    if (oci_fb_integer(fb, table, SCHEMA_ENDIANNESS, 2, 0) != 0) {
+    int64_t endianness = oci_fb_integer(fb, table, SCHEMA_ENDIANNESS, 2, 0);
+    if (endianness != 0 && endianness != 1) {
+        OC_FAIL(err, OC_EDATA, "Arrow metadata is damaged: byte order %" PRId64 " does not exist",
+                endianness);
+    }
+    if (endianness == 1 && big_endian == NULL) {
         OC_FAIL(err, OC_EUNSUPPORTED,
-                "the data is big-endian, which is not supported; write it little-endian");
+                "the data is big-endian, which is not supported here; write it little-endian");
+    }
+    if (big_endian != NULL) {
+        *big_endian = endianness == 1;
     }
     oci_fb_vector features = oci_fb_get_vector(fb, table, SCHEMA_FEATURES, 8);
     for (int64_t i = 0; i < features.n; i++) {
@@ -405,10 +414,10 @@ static oc_status read_fields(schema_reader *r, const oci_fb_vector *vector, oci_
 }
 
 oc_status oci_schema_read(oci_fb *fb, const oci_fb_table *table, oci_schema **out,
-                          oci_dictionary_ids *ids, oc_error *err)
+                          oci_dictionary_ids *ids, bool *big_endian, oc_error *err)
 {
     *out = NULL;
-    OC_TRY(check_features(fb, table, err));
+    OC_TRY(check_features(fb, table, big_endian, err));
     schema_reader reader = {.fb = fb, .copied_max = 4 * fb->size + 4096};
     oci_fb_vector vector = oci_fb_get_vector(fb, table, SCHEMA_FIELDS, 4);
     if (vector.n > fb->size / FIELD_BYTES_MIN) {

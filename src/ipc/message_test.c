@@ -142,7 +142,7 @@ static void schema_of_every_type_comes_back_the_same(void **state)
     oci_schema *back = NULL;
     oci_dictionary_ids ids = {0};
     oc_error err = {0};
-    assert_int_equal(oci_message_parse_schema(bytes.data + 8, metadata_bytes, &back, &ids, &err),
+    assert_int_equal(oci_message_parse_schema(bytes.data + 8, metadata_bytes, &back, &ids, NULL, &err),
                      OC_OK);
     assert_same_schema(schema, back);
     assert_int_equal(ids.n, 1);
@@ -161,7 +161,7 @@ static void schema_without_columns_comes_back(void **state)
                      OC_OK);
     oci_bytes bytes = build_schema(schema);
     oci_schema *back = NULL;
-    assert_int_equal(oci_message_parse_schema(bytes.data + 8, bytes.size - 8, &back, NULL, NULL),
+    assert_int_equal(oci_message_parse_schema(bytes.data + 8, bytes.size - 8, &back, NULL, NULL, NULL),
                      OC_OK);
     assert_int_equal(back->n_fields, 0);
     assert_null(back->metadata);
@@ -176,7 +176,7 @@ static void try_schema(const uint8_t *data, int64_t size)
     oci_schema *schema = NULL;
     oci_dictionary_ids ids = {0};
     oc_error err = {0};
-    oc_status status = oci_message_parse_schema(data, size, &schema, &ids, &err);
+    oc_status status = oci_message_parse_schema(data, size, &schema, &ids, NULL, &err);
     if (status == OC_OK) {
         for (int32_t i = 0; i < schema->n_fields; i++) {
             char text[256];
@@ -264,7 +264,7 @@ static void assert_refused(uint8_t *data, int64_t size, oc_status expected, cons
 {
     oci_schema *schema = NULL;
     oc_error err = {0};
-    assert_int_equal(oci_message_parse_schema(data, size, &schema, NULL, &err), expected);
+    assert_int_equal(oci_message_parse_schema(data, size, &schema, NULL, NULL, &err), expected);
     if (strstr(err.message, part) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", err.message, part);
     }
@@ -313,7 +313,7 @@ static void what_is_not_supported_is_refused_by_name(void **state)
                    "integer width 0");
     uint8_t *v4 = build_odd_schema(FB_TYPE_UTF8, 0, 1, FB_VERSION_V4, 1, &size);
     oci_schema *schema = NULL;
-    assert_int_equal(oci_message_parse_schema(v4, size, &schema, NULL, NULL), OC_OK);
+    assert_int_equal(oci_message_parse_schema(v4, size, &schema, NULL, NULL, NULL), OC_OK);
     oci_schema_release(schema);
     free(v4);
 }

@@ -433,7 +433,7 @@ static oc_status read_stream_schema(ipc_reader *reader, oc_error *err)
     }
     reader->done_bytes = reader->source.position;
     return oci_message_parse_schema(reader->metadata.data, reader->metadata.size, &reader->schema,
-                                    &reader->ids, err);
+                                    &reader->ids, NULL, err);
 }
 
 static bool is_same_schema(const ipc_reader *reader, const oci_schema *other,
@@ -464,7 +464,7 @@ static oc_status join_stream(ipc_reader *reader, oc_error *err)
     oci_schema *schema = NULL;
     oci_dictionary_ids ids = {0};
     OC_TRY(
-        oci_message_parse_schema(reader->metadata.data, reader->metadata.size, &schema, &ids, err));
+        oci_message_parse_schema(reader->metadata.data, reader->metadata.size, &schema, &ids, NULL, err));
     bool is_same = is_same_schema(reader, schema, &ids);
     oci_schema_release(schema);
     free(ids.ids);
@@ -577,6 +577,10 @@ static oc_status read_footer(ipc_reader *reader, oc_error *err)
         status = oci_footer_parse(bytes, size, reader->source.size, &reader->footer, err);
     }
     oci_mem_free(reader->mem, bytes, size);
+    if (status == OC_OK && reader->footer.big_endian) {
+        status = OC_SET(err, OC_EUNSUPPORTED,
+                        "the data is big-endian, which is not supported; write it little-endian");
+    }
     if (status == OC_OK) {
         reader->schema = oci_schema_retain(reader->footer.schema);
         reader->ids = reader->footer.ids;

@@ -85,7 +85,8 @@ static oc_status add_message(walker *w, const uint8_t *metadata, int64_t size,
     case OCI_MESSAGE_SCHEMA:
         summary->streams++;
         if (summary->schema == NULL) {
-            OC_TRY(oci_message_parse_schema(metadata, size, &summary->schema, NULL, err));
+            OC_TRY(oci_message_parse_schema(metadata, size, &summary->schema, NULL,
+                                            &summary->big_endian, err));
         }
         break;
     case OCI_MESSAGE_DICTIONARY: summary->dictionaries++; break;

@@ -15,6 +15,7 @@ typedef struct oci_ipc_summary {
     bool has_end_marker; /* streams */
     int64_t streams;     /* end to end in one file; 1 for most */
     oci_schema *schema;  /* of the first stream; owned */
+    bool big_endian;     /* the first stream */
     int64_t batches;
     int64_t dictionaries;
     int64_t rows;
