@@ -1,30 +1,16 @@
-/* See arrow_maker.h. Every value comes from mix(seed, column, id): no state runs along, so any
- * part of the imaginary table can be made on its own and in any layout.
+/* See arrow_maker.h. Every value comes from maker_mix(seed of its node, row): no state runs along, so any
+ * part of the imaginary table can be made on its own and in any layout. What is here makes flat
+ * arrays, dictionaries and streams; arrow_maker_nested.c makes what has children, by telling each
+ * child which rows it has; arrow_maker_text.c reads the column texts.
  *
  * Buffers are malloc'ed at their exact size, so that the address sanitizer sees every read past
  * an end. */
-#include "support/arrow_maker.h"
-
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const arrow_maker_formats[] = {
-    "n",         "b",       "c",           "C",        "s",    "S",       "i",
-    "I",         "l",       "L",           "e",        "f",    "g",       "d:9,2,32",
-    "d:18,4,64", "d:38,10", "d:76,20,256", "z",        "Z",    "vz",      "u",
-    "U",         "vu",      "w:1",         "w:7",      "w:33", "tdD",     "tdm",
-    "tts",       "ttm",     "ttu",         "ttn",      "tss:", "tsm:UTC", "tsu:Europe/Berlin",
-    "tsn:",      "tDs",     "tDm",         "tDu",      "tDn",  "tiM",     "tiD",
-    "tin",       "c>u",     "C>z",         "s>l",      "S>vu", "i>U",     "I>g",
-    "l>b",       "L>w:3",   "i>vz",        "c>d:15,2", "i>n",
-};
-const int32_t arrow_maker_n_formats =
-    (int32_t)(sizeof arrow_maker_formats / sizeof arrow_maker_formats[0]);
-
-#define FORMAT_BYTES_MAX 64
-#define VIEW_BUFFERS     3
+#include "support/arrow_maker_internal.h"
 
 static _Atomic int64_t live;
 
@@ -33,8 +19,12 @@ int64_t arrow_maker_live(void)
     return atomic_load(&live);
 }
 
-/* Never NULL. */
-static void *take(size_t size)
+void maker_count(int64_t change)
+{
+    atomic_fetch_add(&live, change);
+}
+
+void *maker_take(size_t size)
 {
     void *block = calloc(1, size > 0 ? size : 1);
     if (block == NULL) {
@@ -44,8 +34,8 @@ static void *take(size_t size)
     return block;
 }
 
-/* splitmix64's finish over the parts: every bit of each part changes every bit of the result. */
-static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
+/* splitmix64's finish over the parts. */
+uint64_t maker_mix(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t h = a;
     uint64_t parts[2] = {b, c};
@@ -58,31 +48,7 @@ static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
     return h;
 }
 
-/* ---- what a column is ------------------------------------------------------------------------ */
-
-typedef struct column_spec {
-    char name[FORMAT_BYTES_MAX];
-    char format[FORMAT_BYTES_MAX];  /* of the values */
-    char indices[FORMAT_BYTES_MAX]; /* empty unless a dictionary */
-} column_spec;
-
-static column_spec parse_column(const char *text, int32_t index)
-{
-    column_spec spec = {0};
-    snprintf(spec.name, sizeof spec.name, "c%d", (int)index);
-    const char *equals = strchr(text, '=');
-    if (equals != NULL) {
-        snprintf(spec.name, sizeof spec.name, "%.*s", (int)(equals - text), text);
-        text = equals + 1;
-    }
-    const char *arrow = strchr(text, '>');
-    if (arrow != NULL) {
-        snprintf(spec.indices, sizeof spec.indices, "%.*s", (int)(arrow - text), text);
-        text = arrow + 1;
-    }
-    snprintf(spec.format, sizeof spec.format, "%s", text);
-    return spec;
-}
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool is_string(const char *format)
 {
@@ -118,8 +84,6 @@ static int32_t width_of(const char *format)
     return narrow ? 4 : 8;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
 static int64_t units_per_second(char unit)
 {
     return unit == 's' ? 1 : unit == 'm' ? 1000 : unit == 'u' ? 1000000 : 1000000000;
@@ -132,7 +96,7 @@ static int64_t make_decimal(const char *format, uint64_t h)
     for (int i = 0; i < precision && i < 18; i++) {
         power *= 10;
     }
-    int64_t value = h % 16 == 0 ? power - 1 : (int64_t)(mix(h, 1, 1) % (uint64_t)power);
+    int64_t value = h % 16 == 0 ? power - 1 : (int64_t)(maker_mix(h, 1, 1) % (uint64_t)power);
     return h & 32 ? -value : value;
 }
 
@@ -148,7 +112,7 @@ static double make_double(uint64_t h)
     case 4: bits = UINT64_C(0x7FF0000000000000); break; /* infinity */
     case 5: bits = UINT64_C(0xFFF0000000000000); break;
     case 6: bits = 1; break; /* the smallest above zero */
-    default: return (double)(int64_t)mix(h, 2, 2) / 1e12;
+    default: return (double)(int64_t)maker_mix(h, 2, 2) / 1e12;
     }
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -172,15 +136,15 @@ static int64_t make_time(const char *format, uint64_t h)
 static void make_interval(const char *format, uint64_t h, uint8_t *out)
 {
     int32_t parts[2] = {(int32_t)(h % 2400) - 1200, (int32_t)((h >> 20) % 86400000)};
-    int64_t nanos = (int64_t)mix(h, 3, 3) / 1000000;
+    int64_t nanos = (int64_t)maker_mix(h, 3, 3) / 1000000;
     memcpy(out, parts, sizeof parts);
     if (strcmp(format, "tin") == 0) {
         memcpy(out + 8, &nanos, sizeof nanos);
     }
 }
 
-/* Little-endian: the low bytes come first, so one int64 serves every width. */
-static void put_int(uint8_t *out, int64_t value, int32_t width)
+/* The low bytes come first, so one int64 serves every width. */
+void maker_put_int(uint8_t *out, int64_t value, int32_t width)
 {
     memset(out, value < 0 ? 0xFF : 0, (size_t)width);
     memcpy(out, &value, width < 8 ? (size_t)width : sizeof value);
@@ -189,7 +153,7 @@ static void put_int(uint8_t *out, int64_t value, int32_t width)
 static int64_t make_int(uint64_t h)
 {
     static const int64_t edges[] = {0, 1, -1, INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, 127};
-    return h % 8 == 0 ? edges[(h >> 8) % 8] : (int64_t)mix(h, 4, 4);
+    return h % 8 == 0 ? edges[(h >> 8) % 8] : (int64_t)maker_mix(h, 4, 4);
 }
 
 static void make_fixed(const char *format, uint64_t h, uint8_t *out)
@@ -198,22 +162,22 @@ static void make_fixed(const char *format, uint64_t h, uint8_t *out)
     double wide = make_double(h);
     float narrow = (float)wide;
     switch (format[0]) {
-    case 'd': put_int(out, make_decimal(format, h), width); break;
+    case 'd': maker_put_int(out, make_decimal(format, h), width); break;
     case 'f': memcpy(out, &narrow, sizeof narrow); break;
     case 'g': memcpy(out, &wide, sizeof wide); break;
     case 'w':
         for (int32_t i = 0; i < width; i++) {
-            out[i] = (uint8_t)mix(h, 5, (uint64_t)i);
+            out[i] = (uint8_t)maker_mix(h, 5, (uint64_t)i);
         }
         break;
     case 't':
         if (strcmp(format, "tin") == 0 || strcmp(format, "tiD") == 0) {
             make_interval(format, h, out);
         } else {
-            put_int(out, make_time(format, h), width);
+            maker_put_int(out, make_time(format, h), width);
         }
         break;
-    default: put_int(out, make_int(h), width); break;
+    default: maker_put_int(out, make_int(h), width); break;
     }
 }
 
@@ -228,7 +192,7 @@ static int64_t make_string(const arrow_maker *maker, bool utf8, uint64_t h, uint
     int64_t length =
         (int64_t)(h % (h & 0x100000000u ? longest + 1 : (longest < 4 ? longest + 1 : 4)));
     for (int64_t i = 0; out != NULL && i < length;) {
-        uint64_t dice = mix(h, 6, (uint64_t)i);
+        uint64_t dice = maker_mix(h, 6, (uint64_t)i);
         const char *letter = letters[dice % 8];
         int64_t size = letter[0] == 0 ? 1 : (int64_t)strlen(letter);
         if (!utf8) {
@@ -245,26 +209,6 @@ static int64_t make_string(const arrow_maker *maker, bool utf8, uint64_t h, uint
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* What a made array owns. */
-typedef struct made_array {
-    const void *buffers[3 + VIEW_BUFFERS];
-    void *blocks[3 + VIEW_BUFFERS]; /* to be freed; the buffers may point one byte into them */
-    struct ArrowArray *children;
-    struct ArrowArray **child_pointers;
-    struct ArrowArray dictionary;
-} made_array;
-
-/* One column while it is made. Slot s holds row first_row + s - lead of the table. */
-typedef struct column_work {
-    const arrow_maker *maker;
-    const char *format;
-    uint64_t seed; /* of the column */
-    int32_t distinct;
-    int64_t slots, lead;
-    bool by_id; /* values of a dictionary: slot - lead is the id itself */
-    made_array *made;
-} column_work;
-
 static void release_array(struct ArrowArray *array)
 {
     made_array *made = array->private_data;
@@ -276,7 +220,7 @@ static void release_array(struct ArrowArray *array)
     if (array->dictionary != NULL && array->dictionary->release != NULL) {
         array->dictionary->release(array->dictionary);
     }
-    for (int i = 0; i < 3 + VIEW_BUFFERS; i++) {
+    for (int i = 0; i < 3 + MAKER_VIEW_BUFFERS; i++) {
         free(made->blocks[i]);
     }
     free(made->children);
@@ -284,63 +228,104 @@ static void release_array(struct ArrowArray *array)
     free(made);
     array->release = NULL;
     array->private_data = NULL;
-    atomic_fetch_sub(&live, 1);
+    maker_count(-1);
 }
 
-static made_array *start_array(struct ArrowArray *out)
+made_array *maker_start_array(struct ArrowArray *out)
 {
-    made_array *made = take(sizeof *made);
+    made_array *made = maker_take(sizeof *made);
     *out = (struct ArrowArray){
         .buffers = made->buffers, .release = release_array, .private_data = made};
-    atomic_fetch_add(&live, 1);
+    maker_count(1);
     return made;
 }
 
-/* Buffer number `index`, zeroed. */
-static uint8_t *add_buffer(const column_work *w, int index, int64_t size)
+void maker_add_children(made_array *made, int64_t n, struct ArrowArray *out)
+{
+    made->children = maker_take((size_t)n * sizeof *made->children);
+    made->child_pointers = maker_take((size_t)n * sizeof *made->child_pointers);
+    for (int64_t i = 0; i < n; i++) {
+        made->child_pointers[i] = &made->children[i];
+    }
+    out->n_children = n;
+    out->children = n > 0 ? made->child_pointers : NULL;
+}
+
+uint8_t *maker_add_buffer(const column_work *w, int index, int64_t size)
 {
     size_t shift = w->maker->unaligned ? 1 : 0;
-    w->made->blocks[index] = take((size_t)size + shift);
+    w->made->blocks[index] = maker_take((size_t)size + shift);
     w->made->buffers[index] = (uint8_t *)w->made->blocks[index] + shift;
     return (uint8_t *)w->made->blocks[index] + shift;
 }
 
-static uint64_t row_of(const column_work *w, int64_t slot)
+void maker_push_row(row_list *list, uint64_t row)
 {
-    return (uint64_t)((w->by_id ? 0 : w->maker->first_row) + slot - w->lead);
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity * 2 + 16;
+        list->rows = realloc(list->rows, (size_t)list->capacity * sizeof *list->rows);
+        if (list->rows == NULL) {
+            fputs("arrow_maker: out of memory\n", stderr);
+            abort();
+        }
+    }
+    list->rows[list->n++] = row;
 }
 
-/* Which value a slot has: its own, or one of `distinct`. */
-static uint64_t id_at(const column_work *w, int64_t slot)
+/* Runs are groups of four rows that have one value; else every row has its own. */
+static uint64_t value_row(const column_work *w, int64_t slot)
 {
-    uint64_t row = row_of(w, slot);
-    return w->by_id || w->distinct == 0 ? row : mix(w->seed, 11, row) % (uint64_t)w->distinct;
+    return strcmp(w->format, "+r") == 0 && !w->by_id ? w->rows[slot] / 4 : w->rows[slot];
 }
 
-static uint64_t hash_at(const column_work *w, int64_t slot)
+uint64_t maker_id_at(const column_work *w, int64_t slot)
 {
-    return mix(w->seed, 12, id_at(w, slot));
+    uint64_t row = value_row(w, slot);
+    return w->by_id || w->distinct == 0 ? row : maker_mix(w->seed, 11, row) % (uint64_t)w->distinct;
+}
+
+uint64_t maker_hash_at(const column_work *w, int64_t slot)
+{
+    return maker_mix(w->seed, 12, maker_id_at(w, slot));
 }
 
 /* One value in four of those that a null row would take is null itself. */
 static bool id_is_null(const column_work *w, uint64_t id)
 {
-    return (int32_t)(mix(w->seed, 13, id) % 400) < w->maker->null_percent;
+    return (int32_t)(maker_mix(w->seed, 13, id) % 400) < w->maker->null_percent;
 }
 
 static bool row_is_null(const column_work *w, uint64_t row)
 {
-    return (int32_t)(mix(w->seed, 14, row) % 100) < w->maker->null_percent;
+    return (int32_t)(maker_mix(w->seed, 14, row) % 100) < w->maker->null_percent;
 }
 
-/* Null as the array's own bitmap says. */
-static bool slot_is_null(const column_work *w, int64_t slot, bool indices)
+bool maker_has_validity(const char *format)
 {
-    if (w->by_id) {
-        return id_is_null(w, row_of(w, slot));
+    return format[0] != 'n' && strncmp(format, "+u", 2) != 0 && strcmp(format, "+r") != 0;
+}
+
+bool maker_slot_is_null(const column_work *w, int64_t slot, bool indices)
+{
+    if ((w->node->not_null && !w->by_id) || (!indices && !maker_has_validity(w->format))) {
+        return false;
     }
-    bool value_is_null = !indices && w->distinct > 0 && id_is_null(w, id_at(w, slot));
-    return row_is_null(w, row_of(w, slot)) || value_is_null;
+    if (w->by_id) {
+        return id_is_null(w, w->rows[slot]);
+    }
+    bool value_is_null = !indices && w->distinct > 0 && id_is_null(w, maker_id_at(w, slot));
+    return row_is_null(w, w->rows[slot]) || value_is_null;
+}
+
+uint64_t maker_garbage_at(const column_work *w, int64_t slot)
+{
+    return maker_mix(w->seed, 15, w->rows[slot]);
+}
+
+/* Every level gets another one, so that parent and child differ in where their bits begin. */
+int64_t maker_lead(const arrow_maker *maker, int32_t depth)
+{
+    return maker->offset > 0 ? maker->offset + 3 * depth : 0;
 }
 
 static void put_bit(uint8_t *bits, int64_t i, bool value)
@@ -350,12 +335,13 @@ static void put_bit(uint8_t *bits, int64_t i, bool value)
 
 static void fill_validity(const column_work *w, bool indices, struct ArrowArray *out)
 {
-    bool wanted = w->maker->null_percent > 0 || w->maker->always_validity;
+    bool wanted = w->maker->always_validity ||
+                  (w->maker->null_percent > 0 && (w->by_id || !w->node->not_null));
     int64_t nulls = 0;
     if (wanted) {
-        uint8_t *bits = add_buffer(w, 0, (w->slots + 7) / 8);
+        uint8_t *bits = maker_add_buffer(w, 0, (w->slots + 7) / 8);
         for (int64_t slot = 0; slot < w->slots; slot++) {
-            bool null = slot_is_null(w, slot, indices);
+            bool null = maker_slot_is_null(w, slot, indices);
             put_bit(bits, slot, !null);
             nulls += null && slot >= out->offset && slot < out->offset + out->length;
         }
@@ -363,17 +349,13 @@ static void fill_validity(const column_work *w, bool indices, struct ArrowArray 
     out->null_count = w->maker->hide_null_count ? -1 : nulls;
 }
 
-static uint64_t garbage_at(const column_work *w, int64_t slot)
-{
-    return mix(w->seed, 15, row_of(w, slot));
-}
-
 static void fill_bits(const column_work *w)
 {
-    uint8_t *bits = add_buffer(w, 1, (w->slots + 7) / 8);
+    uint8_t *bits = maker_add_buffer(w, 1, (w->slots + 7) / 8);
     for (int64_t slot = 0; slot < w->slots; slot++) {
-        bool null = slot_is_null(w, slot, false);
-        bool value = null ? w->maker->garbage && garbage_at(w, slot) & 1 : hash_at(w, slot) & 1;
+        bool null = maker_slot_is_null(w, slot, false);
+        bool value = null ? w->maker->garbage && maker_garbage_at(w, slot) & 1
+                          : maker_hash_at(w, slot) & 1;
         put_bit(bits, slot, value);
     }
 }
@@ -381,12 +363,12 @@ static void fill_bits(const column_work *w)
 static void fill_fixed(const column_work *w)
 {
     int32_t width = width_of(w->format);
-    uint8_t *values = add_buffer(w, 1, w->slots * width);
+    uint8_t *values = maker_add_buffer(w, 1, w->slots * width);
     for (int64_t slot = 0; slot < w->slots; slot++) {
-        if (!slot_is_null(w, slot, false)) {
-            make_fixed(w->format, hash_at(w, slot), values + slot * width);
+        if (!maker_slot_is_null(w, slot, false)) {
+            make_fixed(w->format, maker_hash_at(w, slot), values + slot * width);
         } else if (w->maker->garbage) {
-            memset(values + slot * width, (int)(garbage_at(w, slot) & 0xFF), (size_t)width);
+            memset(values + slot * width, (int)(maker_garbage_at(w, slot) & 0xFF), (size_t)width);
         }
     }
 }
@@ -395,23 +377,23 @@ static void fill_fixed(const column_work *w)
 static int64_t string_at(const column_work *w, int64_t slot, uint8_t *out)
 {
     bool utf8 = strpbrk(w->format, "uU") != NULL;
-    if (slot_is_null(w, slot, false)) {
-        return w->maker->garbage ? make_string(w->maker, utf8, garbage_at(w, slot), out) : 0;
+    if (maker_slot_is_null(w, slot, false)) {
+        return w->maker->garbage ? make_string(w->maker, utf8, maker_garbage_at(w, slot), out) : 0;
     }
-    return make_string(w->maker, utf8, hash_at(w, slot), out);
+    return make_string(w->maker, utf8, maker_hash_at(w, slot), out);
 }
 
 static void fill_offsets(const column_work *w)
 {
     int32_t width = strpbrk(w->format, "UZ") != NULL ? 8 : 4;
-    uint8_t *offsets = add_buffer(w, 1, (w->slots + 1) * width);
+    uint8_t *offsets = maker_add_buffer(w, 1, (w->slots + 1) * width);
     int64_t at = w->maker->garbage ? 5 : 0; /* the first offset need not be 0 */
-    put_int(offsets, at, width);
+    maker_put_int(offsets, at, width);
     for (int64_t slot = 0; slot < w->slots; slot++) {
         at += string_at(w, slot, NULL);
-        put_int(offsets + (slot + 1) * width, at, width);
+        maker_put_int(offsets + (slot + 1) * width, at, width);
     }
-    uint8_t *bytes = add_buffer(w, 2, at);
+    uint8_t *bytes = maker_add_buffer(w, 2, at);
     at = w->maker->garbage ? 5 : 0;
     for (int64_t slot = 0; slot < w->slots; slot++) {
         at += string_at(w, slot, bytes + at);
@@ -421,38 +403,38 @@ static void fill_offsets(const column_work *w)
 /* Strings that are too long for their view go to the buffers in turn. */
 static void fill_views(const column_work *w)
 {
-    uint8_t *views = add_buffer(w, 1, w->slots * 16);
-    uint8_t *bytes[VIEW_BUFFERS];
-    int64_t sizes[VIEW_BUFFERS] = {0};
+    uint8_t *views = maker_add_buffer(w, 1, w->slots * 16);
+    uint8_t *bytes[MAKER_VIEW_BUFFERS];
+    int64_t sizes[MAKER_VIEW_BUFFERS] = {0};
     for (int64_t slot = 0; slot < w->slots; slot++) {
-        int64_t length = slot_is_null(w, slot, false) ? 0 : string_at(w, slot, NULL);
-        sizes[slot % VIEW_BUFFERS] += length > 12 ? length : 0;
+        int64_t length = maker_slot_is_null(w, slot, false) ? 0 : string_at(w, slot, NULL);
+        sizes[slot % MAKER_VIEW_BUFFERS] += length > 12 ? length : 0;
     }
-    uint8_t *told = add_buffer(w, 2 + VIEW_BUFFERS, sizeof sizes);
+    uint8_t *told = maker_add_buffer(w, 2 + MAKER_VIEW_BUFFERS, sizeof sizes);
     memcpy(told, sizes, sizeof sizes);
-    for (int i = 0; i < VIEW_BUFFERS; i++) {
-        bytes[i] = add_buffer(w, 2 + i, sizes[i]);
+    for (int i = 0; i < MAKER_VIEW_BUFFERS; i++) {
+        bytes[i] = maker_add_buffer(w, 2 + i, sizes[i]);
         sizes[i] = 0;
     }
     for (int64_t slot = 0; slot < w->slots; slot++) {
         uint8_t *view = views + slot * 16;
-        int32_t buffer = (int32_t)(slot % VIEW_BUFFERS);
-        if (slot_is_null(w, slot, false)) {
-            uint64_t garbage = w->maker->garbage ? garbage_at(w, slot) : 0;
+        int32_t buffer = (int32_t)(slot % MAKER_VIEW_BUFFERS);
+        if (maker_slot_is_null(w, slot, false)) {
+            uint64_t garbage = w->maker->garbage ? maker_garbage_at(w, slot) : 0;
             memcpy(view, &garbage, 8);
             memcpy(view + 8, &garbage, 8);
             continue;
         }
         int64_t length = string_at(w, slot, NULL);
-        put_int(view, length, 4);
+        maker_put_int(view, length, 4);
         if (length <= 12) {
             string_at(w, slot, view + 4);
             continue;
         }
         string_at(w, slot, bytes[buffer] + sizes[buffer]);
         memcpy(view + 4, bytes[buffer] + sizes[buffer], 4);
-        put_int(view + 8, buffer, 4);
-        put_int(view + 12, sizes[buffer], 4);
+        maker_put_int(view + 8, buffer, 4);
+        maker_put_int(view + 12, sizes[buffer], 4);
         sizes[buffer] += length;
     }
 }
@@ -460,17 +442,17 @@ static void fill_views(const column_work *w)
 static void fill_indices(const column_work *w, const char *format)
 {
     int32_t width = width_of(format);
-    uint8_t *indices = add_buffer(w, 1, w->slots * width);
+    uint8_t *indices = maker_add_buffer(w, 1, w->slots * width);
     for (int64_t slot = 0; slot < w->slots; slot++) {
-        if (!slot_is_null(w, slot, true)) {
-            put_int(indices + slot * width, (int64_t)id_at(w, slot), width);
+        if (!maker_slot_is_null(w, slot, true)) {
+            maker_put_int(indices + slot * width, (int64_t)maker_id_at(w, slot), width);
         } else if (w->maker->garbage) {
-            put_int(indices + slot * width, (int64_t)garbage_at(w, slot), width);
+            maker_put_int(indices + slot * width, (int64_t)maker_garbage_at(w, slot), width);
         }
     }
 }
 
-/* Buffers of a column of plain values; sets n_buffers. */
+/* Buffers and children of an array of values; sets n_buffers. */
 static void fill_values(const column_work *w, struct ArrowArray *out)
 {
     out->n_buffers = 2;
@@ -479,11 +461,17 @@ static void fill_values(const column_work *w, struct ArrowArray *out)
         out->null_count = out->length;
         return;
     }
-    fill_validity(w, false, out);
-    if (w->format[0] == 'b') {
+    if (maker_has_validity(w->format)) {
+        fill_validity(w, false, out);
+    } else {
+        out->null_count = w->maker->hide_null_count ? -1 : 0;
+    }
+    if (w->format[0] == '+') {
+        maker_fill_nested(w, out);
+    } else if (w->format[0] == 'b') {
         fill_bits(w);
     } else if (w->format[0] == 'v') {
-        out->n_buffers = 3 + VIEW_BUFFERS;
+        out->n_buffers = 3 + MAKER_VIEW_BUFFERS;
         fill_views(w);
     } else if (is_string(w->format)) {
         out->n_buffers = 3;
@@ -493,134 +481,111 @@ static void fill_values(const column_work *w, struct ArrowArray *out)
     }
 }
 
+/* Empty arrays may come without any buffers. */
+static void drop_buffers_of_empty(const column_work *w)
+{
+    if (w->slots == 0 && w->maker->garbage) {
+        memset(w->made->buffers, 0, sizeof w->made->buffers);
+    }
+}
+
 static void make_dictionary(const column_work *indices, struct ArrowArray *out)
 {
     column_work w = *indices;
+    row_list list = {0};
     w.by_id = true;
-    w.made = start_array(out);
-    w.lead = w.maker->offset;
-    out->offset = w.maker->offset;
+    w.depth++;
+    w.made = maker_start_array(out);
+    out->offset = maker_lead(w.maker, w.depth);
     out->length = w.distinct;
     w.slots = out->offset + out->length;
+    for (int64_t slot = 0; slot < w.slots; slot++) {
+        maker_push_row(&list, (uint64_t)(slot - out->offset));
+    }
+    w.rows = list.rows;
     fill_values(&w, out);
+    free(list.rows);
+}
+
+/* An array of the rows of a list, all slots told, of which `offset` are in front. */
+static void make_array(const arrow_maker *maker, const maker_node *node, uint64_t seed,
+                       int32_t depth, const row_list *list, int64_t offset, struct ArrowArray *out)
+{
+    bool dictionary = node->indices[0] != 0;
+    column_work w = {
+        .maker = maker,
+        .node = node,
+        .format = node->format,
+        .seed = seed,
+        .depth = depth,
+        .distinct = maker->distinct,
+        .slots = list->n,
+        .rows = list->rows,
+        .made = maker_start_array(out),
+    };
+    out->offset = offset;
+    out->length = list->n - offset;
+    if (!dictionary) {
+        fill_values(&w, out);
+        drop_buffers_of_empty(&w);
+        return;
+    }
+    w.distinct = maker->distinct == 0 ? 10 : maker->distinct > 100 ? 100 : maker->distinct;
+    out->n_buffers = 2;
+    fill_validity(&w, true, out);
+    fill_indices(&w, node->indices);
+    make_dictionary(&w, &w.made->dictionary);
+    out->dictionary = &w.made->dictionary;
+    drop_buffers_of_empty(&w);
+}
+
+void maker_make_child(const column_work *parent, int32_t index, row_list *list,
+                      struct ArrowArray *out)
+{
+    int64_t lead = maker_lead(parent->maker, parent->depth + 1);
+    row_list all = {0};
+    uint64_t first = list->n > 0 ? list->rows[0] : 0;
+    for (int64_t i = 0; i < lead; i++) {
+        maker_push_row(&all, first - (uint64_t)(lead - i));
+    }
+    for (int64_t i = 0; i < list->n; i++) {
+        maker_push_row(&all, list->rows[i]);
+    }
+    make_array(parent->maker, &parent->node->children[index],
+               maker_mix(parent->seed, 20, (uint64_t)index), parent->depth + 1, &all, lead, out);
+    free(all.rows);
+    free(list->rows);
+    *list = (row_list){0};
 }
 
 static void make_column(const arrow_maker *maker, const char *text, int32_t index,
                         struct ArrowArray *out)
 {
-    column_spec spec = parse_column(text, index);
-    bool dictionary = spec.indices[0] != 0;
-    column_work w = {
-        .maker = maker,
-        .format = spec.format,
-        .seed = mix(maker->seed, 10, (uint64_t)index),
-        .distinct = maker->distinct,
-        .made = start_array(out),
-    };
-    if (dictionary) {
-        w.distinct = maker->distinct == 0 ? 10 : maker->distinct > 100 ? 100 : maker->distinct;
-    }
+    maker_node *node = maker_parse_column(text, index);
+    row_list list = {0};
     /* A struct with an offset may have children that go on behind its end. */
     int64_t behind = maker->struct_offset > 0 ? 2 : 0;
-    w.lead = maker->offset + maker->struct_offset;
-    w.slots = w.lead + maker->length + behind;
-    out->offset = maker->offset;
-    out->length = w.slots - out->offset;
-    if (dictionary) {
-        out->n_buffers = 2;
-        fill_validity(&w, true, out);
-        fill_indices(&w, spec.indices);
-        make_dictionary(&w, &w.made->dictionary);
-        out->dictionary = &w.made->dictionary;
-    } else {
-        fill_values(&w, out);
+    int64_t lead = maker->offset + maker->struct_offset;
+    for (int64_t slot = 0; slot < lead + maker->length + behind; slot++) {
+        maker_push_row(&list, (uint64_t)(maker->first_row + slot - lead));
     }
-    if (w.slots == 0 && maker->garbage) {
-        /* Empty arrays may come without any buffers. */
-        memset(w.made->buffers, 0, sizeof w.made->buffers);
-    }
+    make_array(maker, node, maker_mix(maker->seed, 10, (uint64_t)index), 0, &list, maker->offset,
+               out);
+    free(list.rows);
+    maker_free_column(node);
 }
 
 void arrow_make_array(const char *const *columns, int32_t n_columns, const arrow_maker *maker,
                       struct ArrowArray *out)
 {
-    made_array *made = start_array(out);
-    made->children = take((size_t)n_columns * sizeof *made->children);
-    made->child_pointers = take((size_t)n_columns * sizeof *made->child_pointers);
+    made_array *made = maker_start_array(out);
+    maker_add_children(made, n_columns, out);
     for (int32_t i = 0; i < n_columns; i++) {
-        made->child_pointers[i] = &made->children[i];
         make_column(maker, columns[i], i, &made->children[i]);
     }
     out->length = maker->length;
     out->offset = maker->struct_offset;
     out->n_buffers = 1;
-    out->n_children = n_columns;
-    out->children = n_columns > 0 ? made->child_pointers : NULL;
-}
-
-/* ---- schemas --------------------------------------------------------------------------------- */
-
-typedef struct made_schema {
-    char name[FORMAT_BYTES_MAX];
-    char format[FORMAT_BYTES_MAX];
-    struct ArrowSchema *children;
-    struct ArrowSchema **child_pointers;
-    struct ArrowSchema dictionary;
-} made_schema;
-
-static void release_schema(struct ArrowSchema *schema)
-{
-    made_schema *made = schema->private_data;
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        if (schema->children[i]->release != NULL) {
-            schema->children[i]->release(schema->children[i]);
-        }
-    }
-    if (schema->dictionary != NULL && schema->dictionary->release != NULL) {
-        schema->dictionary->release(schema->dictionary);
-    }
-    free(made->children);
-    free(made->child_pointers);
-    free(made);
-    schema->release = NULL;
-    schema->private_data = NULL;
-    atomic_fetch_sub(&live, 1);
-}
-
-static made_schema *start_schema(struct ArrowSchema *out, const char *name, const char *format)
-{
-    made_schema *made = take(sizeof *made);
-    snprintf(made->name, sizeof made->name, "%s", name);
-    snprintf(made->format, sizeof made->format, "%s", format);
-    *out = (struct ArrowSchema){.format = made->format,
-                                .name = made->name,
-                                .flags = ARROW_FLAG_NULLABLE,
-                                .release = release_schema,
-                                .private_data = made};
-    atomic_fetch_add(&live, 1);
-    return made;
-}
-
-void arrow_make_schema(const char *const *columns, int32_t n_columns, struct ArrowSchema *out)
-{
-    made_schema *made = start_schema(out, "", "+s");
-    made->children = take((size_t)n_columns * sizeof *made->children);
-    made->child_pointers = take((size_t)n_columns * sizeof *made->child_pointers);
-    for (int32_t i = 0; i < n_columns; i++) {
-        column_spec spec = parse_column(columns[i], i);
-        bool dictionary = spec.indices[0] != 0;
-        struct ArrowSchema *child = &made->children[i];
-        made->child_pointers[i] = child;
-        made_schema *made_child =
-            start_schema(child, spec.name, dictionary ? spec.indices : spec.format);
-        if (dictionary) {
-            start_schema(&made_child->dictionary, "values", spec.format);
-            child->dictionary = &made_child->dictionary;
-        }
-    }
-    out->flags = 0;
-    out->n_children = n_columns;
-    out->children = n_columns > 0 ? made->child_pointers : NULL;
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -684,12 +649,12 @@ static void stream_release(struct ArrowArrayStream *self)
     free(self->private_data);
     self->release = NULL;
     self->private_data = NULL;
-    atomic_fetch_sub(&live, 1);
+    maker_count(-1);
 }
 
 void arrow_make_stream(const arrow_stream_maker *maker, struct ArrowArrayStream *out)
 {
-    made_stream *made = take(sizeof *made);
+    made_stream *made = maker_take(sizeof *made);
     made->maker = *maker;
     *out = (struct ArrowArrayStream){
         .get_schema = stream_get_schema,
@@ -698,5 +663,5 @@ void arrow_make_stream(const arrow_stream_maker *maker, struct ArrowArrayStream 
         .release = stream_release,
         .private_data = made,
     };
-    atomic_fetch_add(&live, 1);
+    maker_count(1);
 }

@@ -6,8 +6,26 @@
  * dictionary) does not change them. So two arrays of one seed are equal row by row whatever their
  * options, and `first_row` makes part of a longer table.
  *
- * A column is told by a short text: "name=format", or "name=index>format" for a dictionary.
- * Without "name=" the columns are called c0, c1, ...
+ * A column is told by a short text, "name=format", with the format of the C data interface.
+ * Without "name=" the columns are called c0, c1, ...  More of it:
+ *
+ *     c>u                         dictionary of indices "c" and values "u"
+ *     +l(i)                       children in parentheses, as a whole in the place of a format
+ *     +s(a=i; b=+l(u))            several are parted by "; "; they may have names
+ *     +m(u; i)  +m:sorted(u; i)   a map of keys and values; with the flag for sorted keys (the keys
+ *                                 themselves come in any order). The struct between is not told
+ *     +ud:5,2(i; u)  +us:0,1(i; u)  +w:3(i)
+ *     +r(i; u)                    run ends "i", "l" or "s" (then at most 32 thousand slots), values
+ *     c>+l(i>u)                   dictionaries hold anything, anywhere but right below each other
+ *     +l@my.type(i)               extension type: sets ARROW:extension:name
+ *
+ * Nested layouts. `distinct` and `null_percent` count for every level. Arrays of all levels begin
+ * at an offset of their own when `offset` is set. `garbage` also means: children have rows in
+ * front of and behind those that are referred to, so offsets[0] is not 0 and null lists are not
+ * empty; list views lie backwards, with gaps, equal neighbours sharing rows; rows of a struct's
+ * children below a null, and of a sparse union's other children, are any values; runs are cut
+ * without need, and there is one too many. A run has the value of four rows of the imaginary
+ * table, so it may begin before the first slot and end behind the last.
  *
  *     const char *columns[] = {"id=l", "price=d:15,2", "flag=c>u"};
  *     struct ArrowSchema schema;
@@ -22,13 +40,22 @@
 #define OUTCORE_TESTS_SUPPORT_ARROW_MAKER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "outcore/arrow_abi.h"
 
-/* Every format that is supported, dictionaries of several kinds included. */
+/* Every flat format, dictionaries of several kinds included. */
 extern const char *const arrow_maker_formats[];
 extern const int32_t arrow_maker_n_formats;
+
+/* Nested ones: each layout over several children, and in each other. */
+extern const char *const arrow_maker_nested_formats[];
+extern const int32_t arrow_maker_n_nested_formats;
+
+/* A random text, without a name, of a type with at most `depth` nested types below each other; 0
+ * makes a flat one. Ends the program when it does not fit: 2000 bytes are plenty for depth 3. */
+void arrow_make_column_text(uint64_t seed, int32_t depth, char *out, size_t size);
 
 typedef struct arrow_maker {
     uint64_t seed;
