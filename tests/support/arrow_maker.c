@@ -307,7 +307,7 @@ bool maker_has_validity(const char *format)
 
 bool maker_slot_is_null(const column_work *w, int64_t slot, bool indices)
 {
-    if ((w->node->not_null && !w->by_id) || (!indices && !maker_has_validity(w->format))) {
+    if (w->node->not_null || (!indices && !maker_has_validity(w->format))) {
         return false;
     }
     if (w->by_id) {
@@ -335,8 +335,7 @@ static void put_bit(uint8_t *bits, int64_t i, bool value)
 
 static void fill_validity(const column_work *w, bool indices, struct ArrowArray *out)
 {
-    bool wanted = w->maker->always_validity ||
-                  (w->maker->null_percent > 0 && (w->by_id || !w->node->not_null));
+    bool wanted = w->maker->always_validity || (w->maker->null_percent > 0 && !w->node->not_null);
     int64_t nulls = 0;
     if (wanted) {
         uint8_t *bits = maker_add_buffer(w, 0, (w->slots + 7) / 8);
@@ -464,7 +463,8 @@ static void fill_values(const column_work *w, struct ArrowArray *out)
     if (maker_has_validity(w->format)) {
         fill_validity(w, false, out);
     } else {
-        out->null_count = w->maker->hide_null_count ? -1 : 0;
+        /* Of unions other libraries take nothing but 0. */
+        out->null_count = w->maker->hide_null_count && w->format[1] == 'r' ? -1 : 0;
     }
     if (w->format[0] == '+') {
         maker_fill_nested(w, out);

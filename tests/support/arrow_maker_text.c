@@ -358,6 +358,14 @@ static void write_children(text_dice *dice, const char *head, uint64_t n, int32_
     write_text(dice, ")");
 }
 
+/* Keys of maps hold no nulls, also none of a null type. */
+static void write_map(text_dice *dice, const char *head, int32_t depth)
+{
+    static const char *const keys[] = {"u; ", "i; ", "vz; ", "c>u; ", "+w:2(i); ", "+s(l; u); "};
+    write_text(dice, head);
+    write_children(dice, keys[roll(dice, sizeof keys / sizeof keys[0])], 1, depth);
+}
+
 static void write_union(text_dice *dice, int32_t depth)
 {
     static const char *const heads[] = {":7(", ":0,1(", ":9,3(", ":0,1,2(", ":127,0,64,1("};
@@ -379,8 +387,8 @@ static void write_node(text_dice *dice, int32_t depth)
     case 2: write_children(dice, "+vl(", 1, depth); break;
     case 3: write_children(dice, "+vL(", 1, depth); break;
     case 4: write_children(dice, roll(dice, 2) ? "+w:2(" : "+w:3(", 1, depth); break;
-    case 5: write_children(dice, "+m(", 2, depth); break;
-    case 6: write_children(dice, "+m:sorted(", 2, depth); break;
+    case 5: write_map(dice, "+m(", depth); break;
+    case 6: write_map(dice, "+m:sorted(", depth); break;
     case 7:
     case 8: write_children(dice, "+s(", roll(dice, 4), depth); break;
     case 9:
