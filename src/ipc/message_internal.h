@@ -84,7 +84,9 @@ enum { TIMESTAMP_UNIT, TIMESTAMP_TIMEZONE };
 enum { INTERVAL_UNIT }; /* 0 months, 1 days and milliseconds, 2 months, days and nanoseconds */
 enum { DURATION_UNIT };
 enum { FIXED_SIZE_BINARY_BYTE_WIDTH };
-enum { UNION_MODE }; /* 0 sparse, 1 dense */
+enum { UNION_MODE, UNION_TYPE_IDS }; /* 0 sparse, 1 dense */
+enum { FIXED_SIZE_LIST_LIST_SIZE };
+enum { MAP_KEYS_SORTED };
 
 /* Bytes of a FieldNode, a Buffer and a Block, which are structs, not tables. */
 #define FB_NODE_BYTES   16

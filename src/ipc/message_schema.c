@@ -1,11 +1,15 @@
-/* Schemas: from the flatbuffer to an oci_schema and back.
+/* Reading schemas: from the flatbuffer to an oci_schema. (Writing: message_schema_build.c.)
  *
- * Reading copies names, time zones and custom metadata out of the flatbuffer. Flatbuffers may share
+ * Names, time zones and custom metadata are copied out of the flatbuffer. Flatbuffers may share
  * objects, so that few bytes can stand for a great many columns with long names: what is copied is
- * held to a small multiple of the bytes that were given. Nested types are refused before their
- * children are looked at, so there is no recursion here.
+ * held to a small multiple of the bytes that were given, and there are no more fields than bytes
+ * for them. Fields are read depth first, by a recursion that ends at OCI_NESTING_MAX before it
+ * looks at a child.
  *
- * What is read and written here comes from malloc, as schemas do. */
+ * A dictionary field is stored as its values: type and children of the flatbuffer's field are
+ * theirs, name, nullability and custom metadata are the column's.
+ *
+ * What is read here comes from malloc, as schemas do. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +21,19 @@
 /* A field takes this much flatbuffer at the very least, with everything shared that can be: an
  * offset and a table of three fields. */
 #define FIELD_BYTES_MIN 16
-#define LABEL_BYTES     128
+#define LABEL_BYTES     224
+#define IDS_FIRST       16
 
 typedef struct schema_reader {
     oci_fb *fb;
-    int64_t copied;          /* bytes of names and metadata so far */
-    int64_t copied_max;      /* what copying them once each could come to, and some more */
-    char label[LABEL_BYTES]; /* the column at hand, for messages */
+    int64_t copied;      /* bytes of names and metadata so far */
+    int64_t copied_max;  /* what copying them once each could come to, and some more */
+    int64_t fields_left; /* that the bytes have room for */
+    oci_dictionary_ids ids;
+    int32_t ids_max;
+    const char *column;      /* name of the column at hand, NULL when it has none ... */
+    int64_t number;          /* ... and its number */
+    char label[LABEL_BYTES]; /* the field at hand, for messages */
 } schema_reader;
 
 /* ---- reading: strings and metadata ----------------------------------------------------------- */
@@ -235,8 +245,44 @@ static oc_status read_fixed_binary(schema_reader *r, const oci_fb_table *table, 
                                  : OC_OK;
 }
 
-/* The types without parameters, the nested ones included: those need only their name.
- * OCI_TYPE_COUNT = none of them. */
+static oc_status read_fixed_list(schema_reader *r, const oci_fb_table *table, oci_field *field,
+                                 oc_error *err)
+{
+    field->type = OCI_TYPE_FIXED_LIST;
+    field->list_size = (int32_t)oci_fb_integer(r->fb, table, FIXED_SIZE_LIST_LIST_SIZE, 4, 0);
+    return field->list_size < 0 ? fail_parameter(r, "list size", field->list_size, err) : OC_OK;
+}
+
+/* Type ids are int32 in the schema and int8 in the data. Without any they are 0, 1, 2, ... */
+static oc_status read_union(schema_reader *r, const oci_fb_table *table, int64_t n_children,
+                            oci_field *field, oc_error *err)
+{
+    int64_t mode = oci_fb_integer(r->fb, table, UNION_MODE, 2, 0);
+    oci_fb_vector vector = oci_fb_get_vector(r->fb, table, UNION_TYPE_IDS, 4);
+    OC_TRY(oci_fb_check(r->fb, err));
+    if (mode != 0 && mode != 1) {
+        return fail_parameter(r, "union mode", mode, err);
+    }
+    field->type = mode == 0 ? OCI_TYPE_SPARSE_UNION : OCI_TYPE_DENSE_UNION;
+    int8_t ids[128];
+    if (n_children > 128 || (vector.data != NULL && vector.n != n_children)) {
+        OC_FAIL(err, OC_EDATA,
+                "%s is a union of %" PRId64 " children and %" PRId64
+                " type ids; there must be as many, and 128 at most",
+                r->label, n_children, vector.n);
+    }
+    for (int64_t i = 0; i < vector.n; i++) {
+        int32_t id = (int32_t)oci_load_le32(vector.data + 4 * i);
+        if (id < 0 || id > INT8_MAX) {
+            return fail_parameter(r, "type id", id, err);
+        }
+        ids[i] = (int8_t)id;
+    }
+    return oci_field_set_union_ids(field, vector.data != NULL ? ids : NULL, (int32_t)n_children,
+                                   err);
+}
+
+/* The types without parameters. OCI_TYPE_COUNT = none of them. */
 static oci_type plain_type(int64_t kind)
 {
     switch (kind) {
@@ -246,8 +292,6 @@ static oci_type plain_type(int64_t kind)
     case FB_TYPE_BOOL: return OCI_TYPE_BOOL;
     case FB_TYPE_LIST: return OCI_TYPE_LIST;
     case FB_TYPE_STRUCT: return OCI_TYPE_STRUCT;
-    case FB_TYPE_FIXED_SIZE_LIST: return OCI_TYPE_FIXED_LIST;
-    case FB_TYPE_MAP: return OCI_TYPE_MAP;
     case FB_TYPE_LARGE_BINARY: return OCI_TYPE_LARGE_BINARY;
     case FB_TYPE_LARGE_UTF8: return OCI_TYPE_LARGE_UTF8;
     case FB_TYPE_LARGE_LIST: return OCI_TYPE_LARGE_LIST;
@@ -261,7 +305,7 @@ static oci_type plain_type(int64_t kind)
 }
 
 static oc_status read_type(schema_reader *r, int64_t kind, const oci_fb_table *table,
-                           oci_field *field, oc_error *err)
+                           int64_t n_children, oci_field *field, oc_error *err)
 {
     switch (kind) {
     case FB_TYPE_INT: return read_int(r, table, &field->type, err);
@@ -275,10 +319,12 @@ static oc_status read_type(schema_reader *r, int64_t kind, const oci_fb_table *t
     case FB_TYPE_DURATION:
         field->type = OCI_TYPE_DURATION;
         return read_unit(r, table, DURATION_UNIT, OCI_MILLI, field, err);
-    case FB_TYPE_UNION:
-        field->type = oci_fb_integer(r->fb, table, UNION_MODE, 2, 0) == 0 ? OCI_TYPE_SPARSE_UNION
-                                                                          : OCI_TYPE_DENSE_UNION;
+    case FB_TYPE_FIXED_SIZE_LIST: return read_fixed_list(r, table, field, err);
+    case FB_TYPE_MAP:
+        field->type = OCI_TYPE_MAP;
+        field->keys_sorted = oci_fb_integer(r->fb, table, MAP_KEYS_SORTED, 1, 0) != 0;
         return OC_OK;
+    case FB_TYPE_UNION: return read_union(r, table, n_children, field, err);
     default: field->type = plain_type(kind);
     }
     if (field->type == OCI_TYPE_COUNT) {
@@ -290,10 +336,43 @@ static oc_status read_type(schema_reader *r, int64_t kind, const oci_fb_table *t
 
 /* ---- reading: fields ------------------------------------------------------------------------- */
 
-/* What was read as the column's type is that of the values; the encoding says what the indices
- * are. */
+/* How messages call the field. The name of a column itself is `name` at depth 0. */
+static void set_label(schema_reader *r, const char *name, int depth)
+{
+    char column[112];
+    if (depth == 0) {
+        r->column = name[0] != 0 ? name : NULL;
+    }
+    if (r->column != NULL) {
+        snprintf(column, sizeof column, "column \"%.80s\"", r->column);
+    } else {
+        snprintf(column, sizeof column, "column %" PRId64, r->number);
+    }
+    if (depth == 0) {
+        snprintf(r->label, sizeof r->label, "%s", column);
+    } else {
+        snprintf(r->label, sizeof r->label, "field \"%.80s\" of %s", name, column);
+    }
+}
+
+static oc_status add_id(schema_reader *r, int64_t id, oc_error *err)
+{
+    if (r->ids.n == r->ids_max) {
+        int32_t more = r->ids_max > 0 ? 2 * r->ids_max : IDS_FIRST;
+        int64_t *grown = realloc(r->ids.ids, (size_t)more * sizeof *grown);
+        if (grown == NULL) {
+            return fail_memory(err);
+        }
+        r->ids.ids = grown;
+        r->ids_max = more;
+    }
+    r->ids.ids[r->ids.n++] = id;
+    return OC_OK;
+}
+
+/* Makes the field a dictionary, its values still without a type. */
 static oc_status read_encoding(schema_reader *r, const oci_fb_table *encoding, oci_field *field,
-                               int64_t *id, oc_error *err)
+                               oc_error *err)
 {
     int64_t kind = oci_fb_integer(r->fb, encoding, ENCODING_KIND, 2, 0);
     if (kind != 0) {
@@ -301,70 +380,131 @@ static oc_status read_encoding(schema_reader *r, const oci_fb_table *encoding, o
                 "%s has a dictionary of a kind that is not known (number %" PRId64 ")", r->label,
                 kind);
     }
+    field->type = OCI_TYPE_DICTIONARY;
     field->dictionary = calloc(1, sizeof *field->dictionary);
     if (field->dictionary == NULL) {
         return fail_memory(err);
     }
-    oci_field *values = field->dictionary;
-    values->name = calloc(1, 1);
-    values->type = field->type;
-    values->nullable = true;
-    values->byte_width = field->byte_width;
-    values->precision = field->precision;
-    values->scale = field->scale;
-    values->unit = field->unit;
-    values->timezone = field->timezone;
-    field->timezone = NULL;
-    field->byte_width = field->precision = field->scale = 0;
-    field->unit = OCI_SECOND;
-    field->type = OCI_TYPE_DICTIONARY;
-    if (values->name == NULL) {
+    field->dictionary->nullable = true;
+    field->dictionary->name = calloc(1, 1);
+    if (field->dictionary->name == NULL) {
         return fail_memory(err);
     }
-    oci_field_set_width(values);
     field->dictionary_ordered = oci_fb_integer(r->fb, encoding, ENCODING_IS_ORDERED, 1, 0) != 0;
     field->index_type = OCI_TYPE_INT32;
     oci_fb_table index = oci_fb_child(r->fb, encoding, ENCODING_INDEX_TYPE);
     if (index.position != 0) {
         OC_TRY(read_int(r, &index, &field->index_type, err));
     }
-    *id = oci_fb_integer(r->fb, encoding, ENCODING_ID, 8, 0);
+    return add_id(r, oci_fb_integer(r->fb, encoding, ENCODING_ID, 8, 0), err);
+}
+
+/* How many children a type has; -1 = any number. */
+static int64_t children_of_type(const oci_field *field)
+{
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_LIST32:
+    case OCI_LAYOUT_LIST64:
+    case OCI_LAYOUT_LIST_VIEW32:
+    case OCI_LAYOUT_LIST_VIEW64:
+    case OCI_LAYOUT_FIXED_LIST: return 1;
+    case OCI_LAYOUT_RUN_ENDS: return 2;
+    case OCI_LAYOUT_STRUCT:
+    case OCI_LAYOUT_SPARSE_UNION:
+    case OCI_LAYOUT_DENSE_UNION: return -1;
+    default: return 0;
+    }
+}
+
+/* What children have to be, now that they are known. */
+static oc_status check_children(const schema_reader *r, const oci_field *field, oc_error *err)
+{
+    const oci_field *first = field->children;
+    if (field->type == OCI_TYPE_MAP && (first->type != OCI_TYPE_STRUCT || first->n_children != 2)) {
+        OC_FAIL(err, OC_EDATA, "%s is a map, but its entries are no struct of key and value",
+                r->label);
+    }
+    if (field->type == OCI_TYPE_RUN_END_ENCODED && first->type != OCI_TYPE_INT16 &&
+        first->type != OCI_TYPE_INT32 && first->type != OCI_TYPE_INT64) {
+        OC_FAIL(err, OC_EDATA,
+                "%s is run-end encoded with run ends of type %s; they must be int16, int32 or "
+                "int64",
+                r->label, oci_type_name(first->type));
+    }
     return OC_OK;
 }
 
-/* Fills `field`, which is zero at first and stays fit for deinit whatever happens. */
-static oc_status read_field(schema_reader *r, const oci_fb_table *table, int64_t number,
-                            oci_field *field, int64_t *id, oc_error *err)
+static oc_status read_field(schema_reader *r, const oci_fb_table *table, int depth,
+                            oci_field *field, oc_error *err);
+
+static oc_status read_children(schema_reader *r, const oci_fb_vector *vector, int depth,
+                               oci_field *field, oc_error *err)
 {
-    OC_TRY(read_text(r, table, FIELD_NAME, &field->name, err));
-    if (field->name[0] != 0) {
-        snprintf(r->label, sizeof r->label, "column \"%.80s\"", field->name);
-    } else {
-        snprintf(r->label, sizeof r->label, "column %" PRId64, number);
+    if (vector->n > r->fields_left) {
+        OC_FAIL(err, OC_EDATA, "schema of %" PRId64 " bytes claims more fields than it can hold",
+                r->fb->size);
     }
-    field->nullable = oci_fb_integer(r->fb, table, FIELD_NULLABLE, 1, 0) != 0;
+    r->fields_left -= vector->n;
+    /* One more than needed: calloc of nothing may give NULL. */
+    field->children = calloc((size_t)vector->n + 1, sizeof *field->children);
+    if (field->children == NULL) {
+        return fail_memory(err);
+    }
+    for (int64_t i = 0; i < vector->n; i++) {
+        oci_fb_table table = oci_fb_element(r->fb, vector, i);
+        OC_TRY(oci_fb_check(r->fb, err));
+        field->n_children++;
+        OC_TRY(read_field(r, &table, depth + 1, &field->children[i], err));
+    }
+    return OC_OK;
+}
+
+/* Type and children of the flatbuffer's field, which are those of `field` or of its values. */
+static oc_status read_stored(schema_reader *r, const oci_fb_table *table, int depth,
+                             oci_field *field, oc_error *err)
+{
+    if (depth >= OCI_NESTING_MAX) {
+        OC_FAIL(err, OC_EUNSUPPORTED, "%s is nested deeper than the %d levels that are supported",
+                r->label, OCI_NESTING_MAX);
+    }
     int64_t kind = oci_fb_integer(r->fb, table, FIELD_TYPE_TYPE, 1, 0);
     oci_fb_table type = oci_fb_child(r->fb, table, FIELD_TYPE);
+    oci_fb_vector children = oci_fb_get_vector(r->fb, table, FIELD_CHILDREN, 4);
     OC_TRY(oci_fb_check(r->fb, err));
     if (kind == 0 || type.position == 0) {
         OC_FAIL(err, OC_EDATA, "%s has no type; the schema is damaged", r->label);
     }
-    OC_TRY(read_type(r, kind, &type, field, err));
-    if (oci_field_layout(field) == OCI_LAYOUT_UNKNOWN) {
-        OC_FAIL(err, OC_EUNSUPPORTED,
-                "%s has type %s, which is not supported; leave the column out or flatten it first",
-                r->label, oci_type_name(field->type));
-    }
-    if (oci_fb_get_vector(r->fb, table, FIELD_CHILDREN, 4).n != 0) {
-        OC_FAIL(err, OC_EDATA, "%s has type %s and children; it must have none", r->label,
-                oci_type_name(field->type));
-    }
-    oci_fb_table encoding = oci_fb_child(r->fb, table, FIELD_DICTIONARY);
-    if (encoding.position != 0) {
-        OC_TRY(read_encoding(r, &encoding, field, id, err));
-    }
-    OC_TRY(read_metadata(r, table, FIELD_METADATA, &field->metadata, &field->metadata_bytes, err));
+    OC_TRY(read_type(r, kind, &type, children.n, field, err));
     oci_field_set_width(field);
+    int64_t n = children_of_type(field);
+    if (n >= 0 && children.n != n) {
+        OC_FAIL(err, OC_EDATA, "%s has type %s and %" PRId64 " children; it must have %" PRId64,
+                r->label, oci_type_name(field->type), children.n, n);
+    }
+    return children.n > 0 ? read_children(r, &children, depth, field, err) : OC_OK;
+}
+
+/* Fills `field`, which is zero at first and stays fit for deinit whatever happens. */
+static oc_status read_field(schema_reader *r, const oci_fb_table *table, int depth,
+                            oci_field *field, oc_error *err)
+{
+    OC_TRY(read_text(r, table, FIELD_NAME, &field->name, err));
+    set_label(r, field->name, depth);
+    field->nullable = oci_fb_integer(r->fb, table, FIELD_NULLABLE, 1, 0) != 0;
+    oci_fb_table encoding = oci_fb_child(r->fb, table, FIELD_DICTIONARY);
+    OC_TRY(oci_fb_check(r->fb, err));
+    oci_field *stored = field;
+    int stored_depth = depth;
+    if (encoding.position != 0) {
+        OC_TRY(read_encoding(r, &encoding, field, err));
+        oci_field_set_width(field);
+        stored = field->dictionary;
+        stored_depth++;
+    }
+    OC_TRY(read_stored(r, table, stored_depth, stored, err));
+    set_label(r, field->name, depth); /* it was the last child's */
+    OC_TRY(check_children(r, stored, err));
+    OC_TRY(read_metadata(r, table, FIELD_METADATA, &field->metadata, &field->metadata_bytes, err));
     return oci_fb_check(r->fb, err);
 }
 
@@ -398,34 +538,29 @@ static oc_status check_features(oci_fb *fb, const oci_fb_table *table, bool *big
 }
 
 static oc_status read_fields(schema_reader *r, const oci_fb_vector *vector, oci_field *fields,
-                             int32_t *n_done, oci_dictionary_ids *ids, oc_error *err)
+                             int32_t *n_done, oc_error *err)
 {
     for (int64_t i = 0; i < vector->n; i++) {
         oci_fb_table table = oci_fb_element(r->fb, vector, i);
         OC_TRY(oci_fb_check(r->fb, err));
-        int64_t id = 0;
         (*n_done)++;
-        OC_TRY(read_field(r, &table, i, &fields[i], &id, err));
-        if (ids != NULL && fields[i].type == OCI_TYPE_DICTIONARY) {
-            ids->ids[ids->n++] = id;
-        }
+        r->number = i;
+        OC_TRY(read_field(r, &table, 0, &fields[i], err));
     }
     return OC_OK;
 }
 
-oc_status oci_schema_read(oci_fb *fb, const oci_fb_table *table, oci_schema **out,
-                          oci_dictionary_ids *ids, bool *big_endian, oc_error *err)
+/* What the columns are, and what is said about the whole. */
+static oc_status read_schema(schema_reader *r, const oci_fb_table *table, oci_schema **out,
+                             oc_error *err)
 {
-    *out = NULL;
-    OC_TRY(check_features(fb, table, big_endian, err));
-    schema_reader reader = {.fb = fb, .copied_max = 4 * fb->size + 4096};
-    oci_fb_vector vector = oci_fb_get_vector(fb, table, SCHEMA_FIELDS, 4);
-    if (vector.n > fb->size / FIELD_BYTES_MIN) {
+    oci_fb_vector vector = oci_fb_get_vector(r->fb, table, SCHEMA_FIELDS, 4);
+    if (vector.n > r->fields_left) {
         OC_FAIL(err, OC_EDATA,
-                "schema of %" PRId64 " bytes claims %" PRId64 " columns; it is damaged", fb->size,
-                vector.n);
+                "schema of %" PRId64 " bytes claims %" PRId64 " columns; it is damaged",
+                r->fb->size, vector.n);
     }
-    /* One more than needed: calloc of nothing may give NULL. */
+    r->fields_left -= vector.n;
     oci_field *fields = calloc((size_t)vector.n + 1, sizeof *fields);
     if (fields == NULL) {
         return fail_memory(err);
@@ -434,251 +569,34 @@ oc_status oci_schema_read(oci_fb *fb, const oci_fb_table *table, oci_schema **ou
     char *metadata = NULL;
     int64_t metadata_bytes = 0;
     oc_status status = OC_OK;
-    if (ids != NULL) {
-        *ids = (oci_dictionary_ids){.ids = calloc((size_t)vector.n + 1, sizeof *ids->ids)};
-        if (ids->ids == NULL) {
-            status = fail_memory(err);
-            goto failed;
-        }
-    }
-    status = read_fields(&reader, &vector, fields, &n_fields, ids, err);
-    if (status == OC_OK) {
-        status = read_metadata(&reader, table, SCHEMA_METADATA, &metadata, &metadata_bytes, err);
-    }
-    if (status == OC_OK) {
-        status = oci_fb_check(fb, err);
-    }
-    if (status == OC_OK) {
-        status = oci_schema_create(fields, n_fields, metadata, metadata_bytes, out, err);
-        fields = NULL; /* taken, whatever came of it */
-        n_fields = 0;
-        metadata = NULL;
-    }
-failed:
+    OC_GOTO(read_fields(r, &vector, fields, &n_fields, err));
+    OC_GOTO(read_metadata(r, table, SCHEMA_METADATA, &metadata, &metadata_bytes, err));
+    OC_GOTO(oci_fb_check(r->fb, err));
+    return oci_schema_create(fields, n_fields, metadata, metadata_bytes, out, err);
+done:
     for (int32_t i = 0; i < n_fields; i++) {
         oci_field_deinit(&fields[i]);
     }
     free(fields);
     free(metadata);
-    if (status != OC_OK && ids != NULL) {
-        free(ids->ids);
-        *ids = (oci_dictionary_ids){0};
-    }
     return status;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
-/* One int32 of metadata in the C data encoding; false when it does not lie inside or is
- * negative. */
-static bool take_metadata_size(const char *metadata, int64_t bytes, int64_t *at, int32_t *out)
+oc_status oci_schema_read(oci_fb *fb, const oci_fb_table *table, oci_schema **out,
+                          oci_dictionary_ids *ids, bool *big_endian, oc_error *err)
 {
-    if (*at > bytes - 4) {
-        return false;
+    *out = NULL;
+    if (ids != NULL) {
+        *ids = (oci_dictionary_ids){0};
     }
-    memcpy(out, metadata + *at, sizeof *out);
-    *at += 4;
-    return *out >= 0;
-}
-
-static bool take_metadata_text(oci_fb_builder *b, const char *metadata, int64_t bytes, int64_t *at,
-                               oci_fb_ref *out)
-{
-    int32_t size = 0;
-    if (!take_metadata_size(metadata, bytes, at, &size) || size > bytes - *at) {
-        return false;
+    OC_TRY(check_features(fb, table, big_endian, err));
+    schema_reader reader = {
+        .fb = fb, .copied_max = 4 * fb->size + 4096, .fields_left = fb->size / FIELD_BYTES_MIN};
+    oc_status status = read_schema(&reader, table, out, err);
+    if (status == OC_OK && ids != NULL) {
+        *ids = reader.ids;
+    } else {
+        free(reader.ids.ids);
     }
-    *out = oci_fb_put_string(b, metadata + *at, size);
-    *at += size;
-    return true;
-}
-
-static oc_status write_metadata(oci_fb_builder *b, const char *metadata, int64_t bytes,
-                                oci_fb_ref *out, oc_error *err)
-{
-    *out = 0;
-    int64_t at = 0;
-    int32_t n_pairs = 0;
-    if (metadata == NULL) {
-        return OC_OK;
-    }
-    bool sound = take_metadata_size(metadata, bytes, &at, &n_pairs) && n_pairs <= bytes / 8;
-    oci_fb_ref *pairs = sound ? malloc(((size_t)n_pairs + 1) * sizeof *pairs) : NULL;
-    if (sound && pairs == NULL) {
-        OC_FAIL(err, OC_ENOMEM, "out of memory while building a schema");
-    }
-    for (int32_t i = 0; i < n_pairs && sound; i++) {
-        oci_fb_ref key = 0;
-        oci_fb_ref value = 0;
-        sound = take_metadata_text(b, metadata, bytes, &at, &key) &&
-                take_metadata_text(b, metadata, bytes, &at, &value);
-        oci_fb_begin_table(b);
-        oci_fb_add_ref(b, KEY_VALUE_KEY, key);
-        oci_fb_add_ref(b, KEY_VALUE_VALUE, value);
-        pairs[i] = oci_fb_end_table(b);
-    }
-    if (sound) {
-        *out = oci_fb_put_refs(b, pairs, n_pairs);
-    }
-    free(pairs);
-    if (!sound) {
-        OC_FAIL(err, OC_EDATA, "could not write a schema: its custom metadata is damaged");
-    }
-    return OC_OK;
-}
-
-static oci_fb_ref write_int(oci_fb_builder *b, oci_type type)
-{
-    bool is_signed = type <= OCI_TYPE_INT64;
-    int step = (int)type - (is_signed ? OCI_TYPE_INT8 : OCI_TYPE_UINT8);
-    oci_fb_begin_table(b);
-    oci_fb_add_integer(b, INT_BIT_WIDTH, 4, INT64_C(8) << step);
-    oci_fb_add_integer(b, INT_IS_SIGNED, 1, is_signed);
-    return oci_fb_end_table(b);
-}
-
-static oci_fb_ref write_timestamp(oci_fb_builder *b, const oci_field *field)
-{
-    oci_fb_ref timezone = 0;
-    if (field->timezone != NULL) {
-        timezone = oci_fb_put_string(b, field->timezone, (int64_t)strlen(field->timezone));
-    }
-    oci_fb_begin_table(b);
-    oci_fb_add_integer(b, TIMESTAMP_UNIT, 2, field->unit);
-    oci_fb_add_ref(b, TIMESTAMP_TIMEZONE, timezone);
-    return oci_fb_end_table(b);
-}
-
-static oci_fb_ref write_decimal(oci_fb_builder *b, const oci_field *field)
-{
-    oci_fb_begin_table(b);
-    oci_fb_add_integer(b, DECIMAL_PRECISION, 4, field->precision);
-    oci_fb_add_integer(b, DECIMAL_SCALE, 4, field->scale);
-    oci_fb_add_integer(b, DECIMAL_BIT_WIDTH, 4, 8 * (int64_t)field->byte_width);
-    return oci_fb_end_table(b);
-}
-
-/* A type table with no or one field, of `width` bytes (0 = none) at place 0. */
-static oci_fb_ref write_simple(oci_fb_builder *b, int width, int64_t value)
-{
-    oci_fb_begin_table(b);
-    if (width > 0) {
-        oci_fb_add_integer(b, 0, width, value);
-    }
-    return oci_fb_end_table(b);
-}
-
-static oci_fb_ref write_time(oci_fb_builder *b, const oci_field *field)
-{
-    oci_fb_begin_table(b);
-    oci_fb_add_integer(b, TIME_UNIT, 2, field->unit);
-    oci_fb_add_integer(b, TIME_BIT_WIDTH, 4, 8 * (int64_t)field->byte_width);
-    return oci_fb_end_table(b);
-}
-
-/* The type table of a field that is no dictionary; *kind is its number in the union. */
-static oci_fb_ref write_type(oci_fb_builder *b, const oci_field *field, int *kind)
-{
-    switch (field->type) {
-    case OCI_TYPE_INT8:
-    case OCI_TYPE_INT16:
-    case OCI_TYPE_INT32:
-    case OCI_TYPE_INT64:
-    case OCI_TYPE_UINT8:
-    case OCI_TYPE_UINT16:
-    case OCI_TYPE_UINT32:
-    case OCI_TYPE_UINT64: *kind = FB_TYPE_INT; return write_int(b, field->type);
-    case OCI_TYPE_FLOAT16:
-    case OCI_TYPE_FLOAT32:
-    case OCI_TYPE_FLOAT64:
-        *kind = FB_TYPE_FLOATING_POINT;
-        return write_simple(b, 2, field->type - OCI_TYPE_FLOAT16);
-    case OCI_TYPE_DECIMAL32:
-    case OCI_TYPE_DECIMAL64:
-    case OCI_TYPE_DECIMAL128:
-    case OCI_TYPE_DECIMAL256: *kind = FB_TYPE_DECIMAL; return write_decimal(b, field);
-    case OCI_TYPE_DATE32:
-    case OCI_TYPE_DATE64:
-        *kind = FB_TYPE_DATE;
-        return write_simple(b, 2, field->type == OCI_TYPE_DATE64);
-    case OCI_TYPE_TIME32:
-    case OCI_TYPE_TIME64: *kind = FB_TYPE_TIME; return write_time(b, field);
-    case OCI_TYPE_TIMESTAMP: *kind = FB_TYPE_TIMESTAMP; return write_timestamp(b, field);
-    case OCI_TYPE_DURATION: *kind = FB_TYPE_DURATION; return write_simple(b, 2, field->unit);
-    case OCI_TYPE_INTERVAL_MONTHS:
-    case OCI_TYPE_INTERVAL_DAY_TIME:
-    case OCI_TYPE_INTERVAL_MONTH_DAY_NANO:
-        *kind = FB_TYPE_INTERVAL;
-        return write_simple(b, 2, field->type - OCI_TYPE_INTERVAL_MONTHS);
-    case OCI_TYPE_FIXED_BINARY:
-        *kind = FB_TYPE_FIXED_SIZE_BINARY;
-        return write_simple(b, 4, field->byte_width);
-    case OCI_TYPE_NULL: *kind = FB_TYPE_NULL; break;
-    case OCI_TYPE_BOOL: *kind = FB_TYPE_BOOL; break;
-    case OCI_TYPE_UTF8: *kind = FB_TYPE_UTF8; break;
-    case OCI_TYPE_LARGE_UTF8: *kind = FB_TYPE_LARGE_UTF8; break;
-    case OCI_TYPE_UTF8_VIEW: *kind = FB_TYPE_UTF8_VIEW; break;
-    case OCI_TYPE_BINARY: *kind = FB_TYPE_BINARY; break;
-    case OCI_TYPE_LARGE_BINARY: *kind = FB_TYPE_LARGE_BINARY; break;
-    case OCI_TYPE_BINARY_VIEW: *kind = FB_TYPE_BINARY_VIEW; break;
-    default: assert(!"unsupported types are refused with the schema"); *kind = FB_TYPE_NULL;
-    }
-    return write_simple(b, 0, 0);
-}
-
-static oc_status write_field(oci_fb_builder *b, const oci_field *field, int64_t *next_id,
-                             oci_fb_ref *out, oc_error *err)
-{
-    oci_fb_ref metadata = 0;
-    oci_fb_ref encoding = 0;
-    OC_TRY(write_metadata(b, field->metadata, field->metadata_bytes, &metadata, err));
-    const oci_field *stored = field;
-    if (field->type == OCI_TYPE_DICTIONARY) {
-        stored = field->dictionary;
-        oci_fb_ref index = write_int(b, field->index_type);
-        oci_fb_begin_table(b);
-        oci_fb_add_integer(b, ENCODING_ID, 8, (*next_id)++);
-        oci_fb_add_ref(b, ENCODING_INDEX_TYPE, index);
-        oci_fb_add_integer(b, ENCODING_IS_ORDERED, 1, field->dictionary_ordered);
-        encoding = oci_fb_end_table(b);
-    }
-    int kind = 0;
-    oci_fb_ref type = write_type(b, stored, &kind);
-    oci_fb_ref name = oci_fb_put_string(b, field->name, (int64_t)strlen(field->name));
-    oci_fb_ref children = oci_fb_put_refs(b, NULL, 0);
-    oci_fb_begin_table(b);
-    oci_fb_add_ref(b, FIELD_NAME, name);
-    oci_fb_add_ref(b, FIELD_TYPE, type);
-    oci_fb_add_ref(b, FIELD_DICTIONARY, encoding);
-    oci_fb_add_ref(b, FIELD_CHILDREN, children);
-    oci_fb_add_ref(b, FIELD_METADATA, metadata);
-    oci_fb_add_integer(b, FIELD_NULLABLE, 1, field->nullable);
-    oci_fb_add_integer(b, FIELD_TYPE_TYPE, 1, kind);
-    *out = oci_fb_end_table(b);
-    return OC_OK;
-}
-
-oc_status oci_schema_write(oci_fb_builder *b, const oci_schema *schema, oci_fb_ref *out,
-                           oc_error *err)
-{
-    oci_fb_ref *fields = calloc((size_t)schema->n_fields + 1, sizeof *fields);
-    if (fields == NULL) {
-        OC_FAIL(err, OC_ENOMEM, "out of memory while building a schema");
-    }
-    oc_status status = OC_OK;
-    int64_t next_id = 0;
-    oci_fb_ref metadata = 0;
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        OC_GOTO(write_field(b, &schema->fields[i], &next_id, &fields[i], err));
-    }
-    OC_GOTO(write_metadata(b, schema->metadata, schema->metadata_bytes, &metadata, err));
-    oci_fb_ref vector = oci_fb_put_refs(b, fields, schema->n_fields);
-    oci_fb_begin_table(b);
-    oci_fb_add_ref(b, SCHEMA_FIELDS, vector);
-    oci_fb_add_ref(b, SCHEMA_METADATA, metadata);
-    oci_fb_add_integer(b, SCHEMA_ENDIANNESS, 2, 0);
-    *out = oci_fb_end_table(b);
-done:
-    free(fields);
     return status;
 }
