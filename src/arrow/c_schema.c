@@ -1,16 +1,18 @@
 /* Schemas in and out of the Arrow C data interface.
  *
- *   ArrowSchema "+s" ──> check every node ──> oci_field per column ──> oci_schema       (import)
+ *   ArrowSchema "+s" ──> check every node ──> oci_field tree per column ──> oci_schema  (import)
  *   oci_schema ──> one private node per ArrowSchema, its texts owned by the node        (export)
  *
  * What comes in was made by somebody else: names may be NULL, counts negative, children missing or
  * released, format strings nonsense. Nothing of it is believed before it is checked, as far as
- * a pointer can be checked at all. Import only reads and copies; the caller still releases.
+ * a pointer can be checked at all. A damaged schema may be its own child: depth and the number of
+ * fields are limited before anything recurses. Import only reads and copies; the caller still
+ * releases.
  *
  * On export every node owns what it points to, so that a consumer may move children out of their
  * parent and release them on their own, as the interface allows.
  *
- * All of it comes from malloc and is bounded by the number of columns, never by rows. */
+ * All of it comes from malloc and is bounded by the number of fields, never by rows. */
 #include "arrow/schema.h"
 
 #include <assert.h>
@@ -18,8 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More columns than anybody has; a larger count comes from a damaged struct. */
+/* More columns, and fields of all levels, than anybody has; a larger count comes from a damaged
+ * struct. */
 #define COLUMNS_MAX 1000000
+
+#define LABEL_BYTES 160
+
+/* Type ids are 0..127. */
+#define UNION_CHILDREN_MAX 128
 
 typedef struct format_row {
     const char *format;
@@ -161,6 +169,29 @@ static oc_status parse_timestamp(oci_field *field, const char *label, const char
     return OC_OK;
 }
 
+/* "+ud:0,5": type ids, none at all for a union without children. */
+static oc_status parse_union(oci_field *field, const char *label, const char *format, oc_error *err)
+{
+    const char *p = format + 4;
+    int8_t ids[UNION_CHILDREN_MAX];
+    int32_t n = 0;
+    field->type = format[2] == 'd' ? OCI_TYPE_DENSE_UNION : OCI_TYPE_SPARSE_UNION;
+    for (bool more = *p != 0; more; n++) {
+        int32_t id;
+        more = strchr(p, ',') != NULL;
+        if (n == UNION_CHILDREN_MAX || !parse_int(&p, more ? ',' : 0, &id) || id < 0 || id > 127) {
+            return fail_format(label, format, err);
+        }
+        ids[n] = (int8_t)id;
+    }
+    oc_status status = oci_field_set_union_ids(field, ids, n, err);
+    if (status != OC_OK) {
+        oci_error_prefix(err, "%s has format \"%.100s\"", label, format);
+        return status;
+    }
+    return OC_OK;
+}
+
 static oc_status parse_format(oci_field *field, const char *label, const char *format,
                               oc_error *err)
 {
@@ -186,15 +217,17 @@ static oc_status parse_format(oci_field *field, const char *label, const char *f
         return OC_OK;
     }
     if (starts_with(format, "+w:")) {
+        const char *p = format + 3;
         field->type = OCI_TYPE_FIXED_LIST;
-    } else if (starts_with(format, "+ud:")) {
-        field->type = OCI_TYPE_DENSE_UNION;
-    } else if (starts_with(format, "+us:")) {
-        field->type = OCI_TYPE_SPARSE_UNION;
-    } else {
-        return fail_format(label, format, err);
+        if (!parse_int(&p, 0, &field->list_size) || field->list_size < 0) {
+            return fail_format(label, format, err);
+        }
+        return OC_OK;
     }
-    return OC_OK;
+    if (starts_with(format, "+ud:") || starts_with(format, "+us:")) {
+        return parse_union(field, label, format, err);
+    }
+    return fail_format(label, format, err);
 }
 
 /* ---- import: metadata, fields, schema -------------------------------------------------------- */
@@ -238,24 +271,41 @@ static bool is_integer(oci_type type)
     return type >= OCI_TYPE_INT8 && type <= OCI_TYPE_UINT64;
 }
 
-static oc_status import_field(const struct ArrowSchema *in, const char *label, oci_field *field,
+/* Where the walk is. */
+typedef struct field_place {
+    const char *label; /* for messages: column "a", child "b" */
+    int32_t depth;     /* nested types above */
+    int64_t *n_fields; /* of the whole schema so far */
+} field_place;
+
+static oc_status import_field(const struct ArrowSchema *in, field_place place, oci_field *field,
                               oc_error *err);
 
+/* Before going down from a field at `place`: how deep is it already? */
+static oc_status check_depth(const field_place *place, oc_error *err)
+{
+    if (place->depth >= OCI_NESTING_MAX) {
+        OC_FAIL(err, OC_EUNSUPPORTED, "%s is nested deeper than %d levels", place->label,
+                OCI_NESTING_MAX);
+    }
+    return OC_OK;
+}
+
 /* The format that was read is that of the indices; what `in->dictionary` says are the values. */
-static oc_status import_dictionary(const struct ArrowSchema *in, const char *label,
+static oc_status import_dictionary(const struct ArrowSchema *in, field_place place,
                                    oci_field *field, oc_error *err)
 {
     if (!is_integer(field->type)) {
         OC_FAIL(err, OC_EDATA, "%s is a dictionary whose indices are %s; they must be integers",
-                label, oci_type_name(field->type));
+                place.label, oci_type_name(field->type));
     }
     if (in->dictionary->dictionary != NULL) {
-        /* No Arrow file could hold it, so neither could a spill file. It also ends the recursion
-         * when a damaged struct is its own dictionary. */
+        /* No Arrow file could hold it, so neither could a spill file. */
         OC_FAIL(err, OC_EUNSUPPORTED,
                 "%s is a dictionary of dictionaries, which is not supported; decode it first",
-                label);
+                place.label);
     }
+    OC_TRY(check_depth(&place, err));
     field->index_type = field->type;
     field->type = OCI_TYPE_DICTIONARY;
     field->dictionary_ordered = (in->flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0;
@@ -263,21 +313,127 @@ static oc_status import_dictionary(const struct ArrowSchema *in, const char *lab
     if (field->dictionary == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while reading a schema");
     }
-    OC_TRY(import_field(in->dictionary, label, field->dictionary, err));
+    place.depth++;
+    OC_TRY(import_field(in->dictionary, place, field->dictionary, err));
     /* The name of the values says nothing; an empty one makes equal schemas compare equal. */
     field->dictionary->name[0] = 0;
     return OC_OK;
 }
 
+/* How many children a type must have; -1 for any number. */
+static int64_t children_of(const oci_field *field)
+{
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_LIST32:
+    case OCI_LAYOUT_LIST64:
+    case OCI_LAYOUT_LIST_VIEW32:
+    case OCI_LAYOUT_LIST_VIEW64:
+    case OCI_LAYOUT_FIXED_LIST: return 1;
+    case OCI_LAYOUT_RUN_ENDS: return 2;
+    case OCI_LAYOUT_STRUCT: return -1;
+    case OCI_LAYOUT_SPARSE_UNION:
+    case OCI_LAYOUT_DENSE_UNION: {
+        /* As many as the format has type ids, each of which is one child's. */
+        int64_t n = 0;
+        for (int32_t id = 0; id < UNION_CHILDREN_MAX; id++) {
+            n += field->union_ids->child_of[id] >= 0;
+        }
+        return n;
+    }
+    default: return 0;
+    }
+}
+
+static oc_status check_child_count(const struct ArrowSchema *in, const char *label,
+                                   const oci_field *field, oc_error *err)
+{
+    int64_t wanted = children_of(field);
+    if (in->n_children < 0 || in->n_children > COLUMNS_MAX ||
+        (wanted >= 0 && in->n_children != wanted)) {
+        char count[24] = "0 or more";
+        if (wanted >= 0) {
+            snprintf(count, sizeof count, "%" PRId64, wanted);
+        }
+        OC_FAIL(err, OC_EDATA, "%s has type %s and %" PRId64 " children; it must have %s", label,
+                oci_type_name(field->type), in->n_children, count);
+    }
+    if (in->n_children > 0 && in->children == NULL) {
+        OC_FAIL(err, OC_EDATA, "%s claims %" PRId64 " children and has none", label,
+                in->n_children);
+    }
+    return OC_OK;
+}
+
+/* What the children of some types must be. Whether keys and run ends say that they may be null is
+ * not looked at: producers are careless there, and it changes nothing. */
+static oc_status check_child_types(const char *label, const oci_field *field, oc_error *err)
+{
+    const oci_field *first = field->n_children > 0 ? &field->children[0] : NULL;
+    if (field->type == OCI_TYPE_MAP && (first->type != OCI_TYPE_STRUCT || first->n_children != 2)) {
+        char text[100];
+        oci_field_type_text(first, text, sizeof text);
+        OC_FAIL(err, OC_EDATA,
+                "%s is a map of %s; a map must be made of structs of two fields, key and value",
+                label, text);
+    }
+    if (field->type == OCI_TYPE_RUN_END_ENCODED && first->type != OCI_TYPE_INT16 &&
+        first->type != OCI_TYPE_INT32 && first->type != OCI_TYPE_INT64) {
+        OC_FAIL(err, OC_EDATA,
+                "%s is run-end encoded with run ends of type %s; they must be int16, int32 or "
+                "int64",
+                label, oci_type_name(first->type));
+    }
+    return OC_OK;
+}
+
+static oc_status import_child(const struct ArrowSchema *in, int32_t index, field_place parent,
+                              oci_field *field, oc_error *err)
+{
+    char label[LABEL_BYTES];
+    if (in != NULL && in->release != NULL && in->name != NULL && in->name[0] != 0) {
+        snprintf(label, sizeof label, "%.100s, child \"%.40s\"", parent.label, in->name);
+    } else {
+        snprintf(label, sizeof label, "%.100s, child %" PRId32, parent.label, index);
+    }
+    if (in == NULL) {
+        OC_FAIL(err, OC_EDATA, "the schema of %s is missing", label);
+    }
+    field_place place = {.label = label, .depth = parent.depth + 1, .n_fields = parent.n_fields};
+    return import_field(in, place, field, err);
+}
+
+static oc_status import_children(const struct ArrowSchema *in, field_place place, oci_field *field,
+                                 oc_error *err)
+{
+    OC_TRY(check_child_count(in, place.label, field, err));
+    if (in->n_children == 0) {
+        return OC_OK;
+    }
+    OC_TRY(check_depth(&place, err));
+    field->children = calloc((size_t)in->n_children, sizeof *field->children);
+    if (field->children == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "out of memory while reading a schema");
+    }
+    for (int32_t i = 0; i < (int32_t)in->n_children; i++) {
+        field->n_children++;
+        OC_TRY(import_child(in->children[i], i, place, &field->children[i], err));
+    }
+    return check_child_types(place.label, field, err);
+}
+
 /* Fills `field`, which is zero at first and stays fit for deinit whatever happens. */
-static oc_status import_field(const struct ArrowSchema *in, const char *label, oci_field *field,
+static oc_status import_field(const struct ArrowSchema *in, field_place place, oci_field *field,
                               oc_error *err)
 {
+    const char *label = place.label;
     if (in->release == NULL) {
         OC_FAIL(err, OC_EDATA, "the schema of %s has been released", label);
     }
     if (in->format == NULL) {
         OC_FAIL(err, OC_EDATA, "the schema of %s has no format string", label);
+    }
+    if (++*place.n_fields > COLUMNS_MAX) {
+        OC_FAIL(err, OC_EDATA, "the schema of the input has more than %d fields", COLUMNS_MAX);
     }
     field->name = strdup(in->name != NULL ? in->name : "");
     if (field->name == NULL) {
@@ -285,18 +441,12 @@ static oc_status import_field(const struct ArrowSchema *in, const char *label, o
     }
     field->nullable = (in->flags & ARROW_FLAG_NULLABLE) != 0;
     OC_TRY(parse_format(field, label, in->format, err));
+    field->keys_sorted = field->type == OCI_TYPE_MAP &&
+                         (in->flags & ARROW_FLAG_MAP_KEYS_SORTED) != 0;
     OC_TRY(copy_metadata(in->metadata, label, &field->metadata, &field->metadata_bytes, err));
-    if (oci_field_layout(field) == OCI_LAYOUT_UNKNOWN) {
-        OC_FAIL(err, OC_EUNSUPPORTED,
-                "%s has type %s, which is not supported; leave the column out or flatten it first",
-                label, oci_type_name(field->type));
-    }
-    if (in->n_children != 0) {
-        OC_FAIL(err, OC_EDATA, "%s has type %s and %" PRId64 " children; it must have none", label,
-                oci_type_name(field->type), in->n_children);
-    }
+    OC_TRY(import_children(in, place, field, err));
     if (in->dictionary != NULL) {
-        OC_TRY(import_dictionary(in, label, field, err));
+        OC_TRY(import_dictionary(in, place, field, err));
     }
     oci_field_set_width(field);
     return OC_OK;
@@ -328,10 +478,10 @@ static oc_status check_top(const struct ArrowSchema *in, oc_error *err)
     return OC_OK;
 }
 
-static oc_status import_column_field(const struct ArrowSchema *in, int32_t index, oci_field *field,
-                                     oc_error *err)
+static oc_status import_column_field(const struct ArrowSchema *in, int32_t index, int64_t *n_fields,
+                                     oci_field *field, oc_error *err)
 {
-    char label[128];
+    char label[LABEL_BYTES];
     if (in != NULL && in->release != NULL && in->name != NULL && in->name[0] != 0) {
         snprintf(label, sizeof label, "column \"%.80s\"", in->name);
     } else {
@@ -340,7 +490,7 @@ static oc_status import_column_field(const struct ArrowSchema *in, int32_t index
     if (in == NULL) {
         OC_FAIL(err, OC_EDATA, "the schema of %s is missing", label);
     }
-    return import_field(in, label, field, err);
+    return import_field(in, (field_place){.label = label, .n_fields = n_fields}, field, err);
 }
 
 oc_status oci_schema_import(const struct ArrowSchema *in, oci_schema **out, oc_error *err)
@@ -349,14 +499,14 @@ oc_status oci_schema_import(const struct ArrowSchema *in, oci_schema **out, oc_e
     OC_TRY(check_top(in, err));
     int32_t n_fields = (int32_t)in->n_children;
     char *metadata = NULL;
-    int64_t metadata_bytes = 0;
+    int64_t metadata_bytes = 0, n_all = 0;
     oc_status status = OC_OK;
     oci_field *fields = calloc((size_t)n_fields + 1, sizeof *fields);
     if (fields == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while reading a schema");
     }
     for (int32_t i = 0; i < n_fields; i++) {
-        OC_GOTO(import_column_field(in->children[i], i, &fields[i], err));
+        OC_GOTO(import_column_field(in->children[i], i, &n_all, &fields[i], err));
     }
     OC_GOTO(copy_metadata(in->metadata, "the input", &metadata, &metadata_bytes, err));
     return oci_schema_create(fields, n_fields, metadata, metadata_bytes, out, err);
@@ -445,8 +595,25 @@ static oc_status make_schema(struct ArrowSchema *out, const char *format, const 
     return OC_OK;
 }
 
-/* The format of a type; a dictionary's is that of its indices. Only a timezone is of free length,
- * and the caller makes room for it. Left empty for a type that has none here. */
+/* "+ud:" and the type ids of all children. */
+static void write_union_format(const oci_field *field, char *buf, size_t size)
+{
+    int at = snprintf(buf, size, "+u%c:", field->type == OCI_TYPE_DENSE_UNION ? 'd' : 's');
+    for (int32_t i = 0; i < field->n_children; i++) {
+        at += snprintf(buf + at, size - (size_t)at, "%s%d", i > 0 ? "," : "",
+                       field->union_ids->of_child[i]);
+    }
+}
+
+/* Bytes that write_format needs at most: only timezones and type ids are of free length. */
+static size_t format_bytes(const oci_field *field)
+{
+    return 64 + (field->timezone != NULL ? strlen(field->timezone) : 0) +
+           (field->union_ids != NULL ? (size_t)field->n_children * sizeof "127," : 0);
+}
+
+/* The format of a type; a dictionary's is that of its indices. Left empty for a type that has none
+ * here. */
 static void write_format(const oci_field *field, char *buf, size_t size)
 {
     oci_type type = field->type == OCI_TYPE_DICTIONARY ? field->index_type : field->type;
@@ -461,6 +628,9 @@ static void write_format(const oci_field *field, char *buf, size_t size)
                  field->byte_width * 8);
         return;
     case OCI_TYPE_FIXED_BINARY: snprintf(buf, size, "w:%" PRId32, field->byte_width); return;
+    case OCI_TYPE_FIXED_LIST: snprintf(buf, size, "+w:%" PRId32, field->list_size); return;
+    case OCI_TYPE_DENSE_UNION:
+    case OCI_TYPE_SPARSE_UNION: write_union_format(field, buf, size); return;
     case OCI_TYPE_TIMESTAMP:
         snprintf(buf, size, "ts%c:%s", unit_letters[field->unit],
                  field->timezone != NULL ? field->timezone : "");
@@ -477,9 +647,25 @@ static void write_format(const oci_field *field, char *buf, size_t size)
     }
 }
 
+static oc_status export_field(const oci_field *field, struct ArrowSchema *out, oc_error *err);
+
+/* Children and dictionary of a schema that has everything else. */
+static oc_status export_below(const oci_field *field, struct ArrowSchema *out, oc_error *err)
+{
+    for (int32_t i = 0; i < field->n_children; i++) {
+        OC_TRY(export_field(&field->children[i], out->children[i], err));
+    }
+    if (field->dictionary != NULL) {
+        struct ArrowSchema *values = &((schema_node *)out->private_data)->dictionary;
+        OC_TRY(export_field(field->dictionary, values, err));
+        out->dictionary = values;
+    }
+    return OC_OK;
+}
+
 static oc_status export_field(const oci_field *field, struct ArrowSchema *out, oc_error *err)
 {
-    size_t size = 64 + (field->timezone != NULL ? strlen(field->timezone) : 0);
+    size_t size = format_bytes(field);
     char *format = malloc(size);
     if (format == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while handing out a schema");
@@ -490,24 +676,20 @@ static oc_status export_field(const oci_field *field, struct ArrowSchema *out, o
         OC_FAIL(err, OC_EUNSUPPORTED, "column \"%.80s\" of type %s cannot be handed out",
                 field->name, oci_type_name(field->type));
     }
-    oc_status status =
-        make_schema(out, format, field->name, field->metadata, field->metadata_bytes, 0, err);
+    oc_status status = make_schema(out, format, field->name, field->metadata, field->metadata_bytes,
+                                   field->n_children, err);
     free(format);
     if (status != OC_OK) {
         return status;
     }
     out->flags = (field->nullable ? ARROW_FLAG_NULLABLE : 0) |
-                 (field->dictionary_ordered ? ARROW_FLAG_DICTIONARY_ORDERED : 0);
-    if (field->dictionary != NULL) {
-        struct ArrowSchema *values = &((schema_node *)out->private_data)->dictionary;
-        status = export_field(field->dictionary, values, err);
-        if (status != OC_OK) {
-            out->release(out);
-            return status;
-        }
-        out->dictionary = values;
+                 (field->dictionary_ordered ? ARROW_FLAG_DICTIONARY_ORDERED : 0) |
+                 (field->keys_sorted ? ARROW_FLAG_MAP_KEYS_SORTED : 0);
+    status = export_below(field, out, err);
+    if (status != OC_OK) {
+        out->release(out);
     }
-    return OC_OK;
+    return status;
 }
 
 oc_status oci_schema_export(const oci_schema *schema, struct ArrowSchema *out, oc_error *err)

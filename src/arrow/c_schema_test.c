@@ -45,28 +45,61 @@ static void assert_refused(bent_schema *bent, oc_status status, const char *part
     assert_int_equal(oci_schema_import(&bent->top, &schema, NULL), status);
 }
 
+/* Bytes of metadata that is known to be sound: one pair. */
+static size_t metadata_bytes(const char *metadata)
+{
+    int32_t key, value;
+    memcpy(&key, metadata + 4, 4);
+    memcpy(&value, metadata + 8 + key, 4);
+    return 12 + (size_t)key + (size_t)value;
+}
+
+static void assert_schemas_equal(const struct ArrowSchema *a, const struct ArrowSchema *b)
+{
+    assert_string_equal(a->format, b->format);
+    assert_int_equal(a->flags, b->flags);
+    assert_int_equal(a->n_children, b->n_children);
+    assert_int_equal(a->dictionary == NULL, b->dictionary == NULL);
+    assert_int_equal(a->metadata == NULL, b->metadata == NULL);
+    if (a->metadata != NULL) {
+        assert_memory_equal(a->metadata, b->metadata, metadata_bytes(b->metadata));
+    }
+    if (a->dictionary != NULL) {
+        assert_schemas_equal(a->dictionary, b->dictionary); /* whatever their names */
+    }
+    for (int64_t i = 0; i < a->n_children; i++) {
+        assert_string_equal(a->children[i]->name, b->children[i]->name);
+        assert_schemas_equal(a->children[i], b->children[i]);
+    }
+}
+
+static void check_round_trip(const char *format)
+{
+    oci_schema *schema = make_schema(&format, 1);
+    struct ArrowSchema in, out;
+    oc_error err = {0};
+    arrow_make_schema(&format, 1, &in);
+    assert_int_equal(oci_schema_export(schema, &out, &err), OC_OK);
+    assert_string_equal(out.children[0]->name, "c0");
+    assert_schemas_equal(&out, &in);
+    in.release(&in);
+    out.release(&out);
+    oci_schema_release(schema);
+}
+
 static void formats_come_back_as_they_went_in(void **state)
 {
     (void)state;
     for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
-        oci_schema *schema = make_schema(&arrow_maker_formats[i], 1);
-        struct ArrowSchema in, out;
-        oc_error err = {0};
-        arrow_make_schema(&arrow_maker_formats[i], 1, &in);
-        assert_int_equal(oci_schema_export(schema, &out, &err), OC_OK);
-        assert_string_equal(out.format, "+s");
-        assert_int_equal(out.n_children, 1);
-        assert_string_equal(out.children[0]->format, in.children[0]->format);
-        assert_string_equal(out.children[0]->name, "c0");
-        assert_int_equal(out.children[0]->flags, ARROW_FLAG_NULLABLE);
-        assert_int_equal(out.children[0]->dictionary == NULL, in.children[0]->dictionary == NULL);
-        if (out.children[0]->dictionary != NULL) {
-            assert_string_equal(out.children[0]->dictionary->format,
-                                in.children[0]->dictionary->format);
-        }
-        in.release(&in);
-        out.release(&out);
-        oci_schema_release(schema);
+        check_round_trip(arrow_maker_formats[i]);
+    }
+    for (int32_t i = 0; i < arrow_maker_n_nested_formats; i++) {
+        check_round_trip(arrow_maker_nested_formats[i]);
+    }
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        char text[4000];
+        arrow_make_column_text(seed, 4, text, sizeof text);
+        check_round_trip(text);
     }
     assert_int_equal(arrow_maker_live(), 0);
 }
@@ -105,7 +138,12 @@ static void nonsense_formats_are_refused(void **state)
                              "w:4x",       "+x",
                              "+",          "w:99999999999999999999",
                              "v",          "d:99999999999,1",
-                             "ts:"};
+                             "ts:",        "+w:",
+                             "+w:-1",      "+w:2x",
+                             "+ud",        "+ud:,",
+                             "+ud:1,",     "+us:-1",
+                             "+us:128",    "+us:1,x",
+                             "+uz:1",      "+lx"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         bent_schema bent;
         char part[80];
@@ -139,37 +177,219 @@ static void absurd_decimals_are_refused(void **state)
     }
 }
 
-static void nested_types_are_refused_by_name(void **state)
+static void wrong_numbers_of_children_are_refused(void **state)
 {
     (void)state;
     struct {
-        const char *format, *name;
+        const char *format;
+        int64_t n;
+        const char *part;
     } cases[] = {
-        {"+l", "list"},
-        {"+L", "large_list"},
-        {"+vl", "list_view"},
-        {"+vL", "large_list_view"},
-        {"+w:3", "fixed_size_list"},
-        {"+s", "struct"},
-        {"+m", "map"},
-        {"+ud:0,1", "dense_union"},
-        {"+us:0", "sparse_union"},
-        {"+r", "run_end_encoded"},
+        {"i", 1, "column \"a\" has type int32 and 1 children; it must have 0"},
+        {"+l", 0, "list and 0 children; it must have 1"},
+        {"+L", 2, "large_list and 2 children; it must have 1"},
+        {"+vl", 0, "list_view and 0 children; it must have 1"},
+        {"+vL", -1, "large_list_view and -1 children; it must have 1"},
+        {"+w:3", 2, "fixed_size_list and 2 children; it must have 1"},
+        {"+m", 2, "map and 2 children; it must have 1"},
+        {"+s", -1, "struct and -1 children; it must have 0 or more"},
+        {"+s", INT64_MAX, "struct and 9223372036854775807 children"},
+        {"+ud:0,1", 1, "dense_union and 1 children; it must have 2"},
+        {"+us:", 1, "sparse_union and 1 children; it must have 0"},
+        {"+r", 1, "run_end_encoded and 1 children; it must have 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ArrowSchema child = {.format = "i", .name = "x", .release = release_nothing};
+        struct ArrowSchema *children[2] = {&child, &child};
         bent_schema bent;
-        char part[80];
         init_bent(&bent, cases[i].format);
-        bent.column.n_children = 1;
-        snprintf(part, sizeof part, "column \"a\" has type %s, which is not supported",
-                 cases[i].name);
-        assert_refused(&bent, OC_EUNSUPPORTED, part);
+        bent.column.n_children = cases[i].n;
+        bent.column.children = children;
+        assert_refused(&bent, OC_EDATA, cases[i].part);
 
         init_bent(&bent, "i"); /* as the values of a dictionary */
         bent.column.dictionary = &bent.values;
         bent.values.format = cases[i].format;
-        assert_refused(&bent, OC_EUNSUPPORTED, part);
+        bent.values.n_children = cases[i].n;
+        bent.values.children = children;
+        assert_refused(&bent, OC_EDATA, cases[i].part);
     }
+}
+
+static void children_that_do_not_fit_their_parent_are_refused(void **state)
+{
+    (void)state;
+    struct ArrowSchema child[2], *children[2] = {&child[0], &child[1]};
+    bent_schema bent;
+    for (int i = 0; i < 2; i++) {
+        child[i] = (struct ArrowSchema){.format = "i", .name = "x", .release = release_nothing};
+    }
+    init_bent(&bent, "+l");
+    bent.column.n_children = 1;
+    assert_refused(&bent, OC_EDATA, "column \"a\" claims 1 children and has none");
+    bent.column.children = children;
+    child[0].format = "q";
+    assert_refused(&bent, OC_EDATA, "column \"a\", child \"x\" has format \"q\"");
+    child[0].release = NULL;
+    assert_refused(&bent, OC_EDATA, "the schema of column \"a\", child 0 has been released");
+    children[0] = NULL;
+    assert_refused(&bent, OC_EDATA, "the schema of column \"a\", child 0 is missing");
+    children[0] = &child[0];
+    child[0].release = release_nothing;
+
+    bent.column.format = "+m";
+    child[0].format = "i";
+    assert_refused(&bent, OC_EDATA,
+                   "column \"a\" is a map of int32; a map must be made of structs");
+    child[0].format = "+s";
+    child[0].n_children = 1;
+    struct ArrowSchema *only[1] = {&child[1]};
+    child[0].children = only;
+    assert_refused(&bent, OC_EDATA, "is a map of struct<x: int32>; a map must");
+    child[0].n_children = 0;
+
+    bent.column.format = "+r";
+    bent.column.n_children = 2;
+    const char *bad_ends[] = {"c", "I", "u", "f", "n", "+s"};
+    for (int i = 0; i < 6; i++) {
+        child[0].format = bad_ends[i];
+        assert_refused(&bent, OC_EDATA, "they must be int16, int32 or int64");
+    }
+    child[0].format = "i";
+    child[0].dictionary = &bent.values;
+    assert_refused(&bent, OC_EDATA, "run ends of type dictionary; they must be");
+    child[0].dictionary = NULL;
+
+    bent.column.format = "+us:3,3";
+    assert_refused(&bent, OC_EDATA, "column \"a\" has format \"+us:3,3\": ");
+    assert_refused(&bent, OC_EDATA, "type id 3 twice");
+}
+
+/* "+l(+l(...(i)))" with `depth` lists, or dictionaries and structs in turn. */
+static void make_deep(char *text, int depth, bool mixed)
+{
+    text[0] = 0;
+    for (int i = 0; i < depth; i++) {
+        strcat(text, !mixed ? "+l(" : i % 2 == 0 ? "+s(c>" : "+l(");
+    }
+    strcat(text, "i");
+    for (int i = 0; i < depth; i++) {
+        strcat(text, ")");
+    }
+}
+
+static oc_status import_text(const char *text, oci_schema **out, oc_error *err)
+{
+    struct ArrowSchema in;
+    arrow_make_schema(&text, 1, &in);
+    oc_status status = oci_schema_import(&in, out, err);
+    in.release(&in);
+    return status;
+}
+
+static void nesting_ends_at_64_levels(void **state)
+{
+    (void)state;
+    char text[1000];
+    oci_schema *schema;
+    oc_error err = {0};
+    make_deep(text, OCI_NESTING_MAX, false);
+    check_round_trip(text);
+    make_deep(text, OCI_NESTING_MAX + 1, false);
+    assert_int_equal(import_text(text, &schema, &err), OC_EUNSUPPORTED);
+    assert_non_null(strstr(err.message, "is nested deeper than 64 levels"));
+    assert_non_null(strstr(err.message, "column \"c0\", child \"item\""));
+    /* Dictionaries count as levels: 21 times struct, dictionary, list, and one more. */
+    make_deep(text, 42, true);
+    check_round_trip(text);
+    make_deep(text, 43, true);
+    assert_int_equal(import_text(text, &schema, &err), OC_EUNSUPPORTED);
+}
+
+static void schemas_that_contain_themselves_are_refused(void **state)
+{
+    (void)state;
+    bent_schema bent;
+    struct ArrowSchema *children[2] = {&bent.column, &bent.column};
+    init_bent(&bent, "+l");
+    bent.column.n_children = 1;
+    bent.column.children = children;
+    assert_refused(&bent, OC_EUNSUPPORTED, "nested deeper than 64 levels");
+    /* Twice its own child: 2^64 fields before any depth is reached everywhere. */
+    init_bent(&bent, "+s");
+    bent.column.n_children = 2;
+    bent.column.children = children;
+    assert_refused(&bent, OC_EUNSUPPORTED, "nested deeper than 64 levels");
+    /* Wide on every level but the last. */
+    struct ArrowSchema level[7], *wide[7][1000];
+    init_bent(&bent, "+s");
+    for (int i = 0; i < 7; i++) {
+        level[i] = (struct ArrowSchema){.format = i == 6 ? "i" : "+s",
+                                        .n_children = i == 6 ? 0 : 1000,
+                                        .children = i == 6 ? NULL : wide[i + 1],
+                                        .release = release_nothing};
+        for (int k = 0; k < 1000; k++) {
+            wide[i][k] = &level[i];
+        }
+    }
+    bent.column.n_children = 1000;
+    bent.column.children = wide[0];
+    assert_refused(&bent, OC_EDATA, "more than 1000000 fields");
+}
+
+static void careless_flags_of_keys_and_run_ends_are_taken(void **state)
+{
+    (void)state;
+    struct ArrowSchema entries, key, value, *pair[2] = {&key, &value}, *only[1] = {&entries};
+    bent_schema bent;
+    oci_schema *schema;
+    key = (struct ArrowSchema){.format = "i", .flags = ARROW_FLAG_NULLABLE};
+    key.release = release_nothing;
+    value = key;
+    entries = key;
+    entries.format = "+s";
+    entries.n_children = 2;
+    entries.children = pair;
+    init_bent(&bent, "+m");
+    bent.column.flags = ARROW_FLAG_MAP_KEYS_SORTED;
+    bent.column.n_children = 1;
+    bent.column.children = only;
+    assert_int_equal(oci_schema_import(&bent.top, &schema, NULL), OC_OK);
+    assert_true(schema->fields[0].keys_sorted);
+    oci_schema_release(schema);
+    init_bent(&bent, "+r");
+    bent.column.n_children = 2;
+    bent.column.children = pair;
+    assert_int_equal(oci_schema_import(&bent.top, &schema, NULL), OC_OK);
+    assert_false(schema->fields[0].keys_sorted);
+    oci_schema_release(schema);
+}
+
+static void unions_take_all_128_type_ids(void **state)
+{
+    (void)state;
+    char format[600] = "+ud:";
+    struct ArrowSchema child = {.format = "i", .release = release_nothing};
+    struct ArrowSchema *children[129];
+    bent_schema bent;
+    oci_schema *schema;
+    struct ArrowSchema out;
+    for (int i = 0; i < 128; i++) {
+        sprintf(format + strlen(format), i > 0 ? ",%d" : "%d", 127 - i);
+        children[i] = &child;
+    }
+    init_bent(&bent, format);
+    bent.column.n_children = 128;
+    bent.column.children = children;
+    assert_int_equal(oci_schema_import(&bent.top, &schema, NULL), OC_OK);
+    assert_int_equal(schema->fields[0].union_ids->child_of[127], 0);
+    assert_int_equal(schema->fields[0].union_ids->of_child[127], 0);
+    assert_int_equal(oci_schema_export(schema, &out, NULL), OC_OK);
+    assert_string_equal(out.children[0]->format, format);
+    out.release(&out);
+    oci_schema_release(schema);
+    strcat(format, ",0");
+    assert_refused(&bent, OC_EDATA, "which is not an Arrow type");
 }
 
 static void hostile_structs_are_refused(void **state)
@@ -206,7 +426,7 @@ static void hostile_structs_are_refused(void **state)
     assert_refused(&bent, OC_EDATA, "the schema of column \"a\" has no format string");
     init_bent(&bent, "i");
     bent.column.n_children = -1;
-    assert_refused(&bent, OC_EDATA, "int32 and -1 children");
+    assert_refused(&bent, OC_EDATA, "int32 and -1 children; it must have 0");
     init_bent(&bent, "x");
     bent.column.name = NULL;
     assert_refused(&bent, OC_EDATA, "column 0 has format");
@@ -360,7 +580,12 @@ int main(void)
         cmocka_unit_test(decimals_without_bits_are_128),
         cmocka_unit_test(nonsense_formats_are_refused),
         cmocka_unit_test(absurd_decimals_are_refused),
-        cmocka_unit_test(nested_types_are_refused_by_name),
+        cmocka_unit_test(wrong_numbers_of_children_are_refused),
+        cmocka_unit_test(children_that_do_not_fit_their_parent_are_refused),
+        cmocka_unit_test(nesting_ends_at_64_levels),
+        cmocka_unit_test(schemas_that_contain_themselves_are_refused),
+        cmocka_unit_test(careless_flags_of_keys_and_run_ends_are_taken),
+        cmocka_unit_test(unions_take_all_128_type_ids),
         cmocka_unit_test(hostile_structs_are_refused),
         cmocka_unit_test(bad_dictionaries_are_refused),
         cmocka_unit_test(a_column_without_name_gets_an_empty_one),
