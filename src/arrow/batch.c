@@ -5,9 +5,12 @@
  *            |  adopt                   |  import
  *       oci_batch  <────── parent ── oci_batch (slice, selection, other names)
  *
- * A batch that shares memory keeps the batch that owns it alive: always the owner itself, never
- * another slice, so that chains do not grow. The structs come from malloc: they are small
- * beside the rows. The slab is charged to its account until the last reference is gone. */
+ * A batch that shares memory keeps the batch that owns it alive: the owner itself and not another
+ * slice, so that chains do not grow. What was made of a batch for output, or got other names, owns
+ * something and has a parent. A slice moves only the outermost offsets; what lies below a column
+ * (children, dictionaries) is shared by pointer, or copied as structs where names may differ. The
+ * structs come from malloc: they are small beside the rows. The slab is charged to its account
+ * until the last reference is gone. */
 #include "arrow/batch.h"
 
 #include <assert.h>
@@ -96,24 +99,80 @@ oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err)
     return OC_OK;
 }
 
+/* How many columns lie below one. */
+static int64_t count_below(const oci_field *field)
+{
+    int64_t n = 0;
+    if (field->dictionary != NULL) {
+        n += 1 + count_below(field->dictionary);
+    }
+    for (int32_t i = 0; i < field->n_children; i++) {
+        n += 1 + count_below(&field->children[i]);
+    }
+    return n;
+}
+
+void oci_column_share(const oci_column *column, const oci_field *field, oci_column *out,
+                      oci_column **space)
+{
+    *out = *column;
+    out->field = field;
+    if (field->dictionary != NULL) {
+        oci_column *values = (*space)++;
+        out->dictionary = values;
+        oci_column_share(column->dictionary, field->dictionary, values, space);
+    }
+    if (field->n_children > 0) {
+        oci_column *children = *space;
+        out->children = children;
+        *space += field->n_children;
+        for (int32_t i = 0; i < field->n_children; i++) {
+            oci_column_share(&column->children[i], &field->children[i], &children[i], space);
+        }
+    }
+}
+
+/* Who must stay for the columns of a batch to stay: the batch, or the one it is all a view of. */
+static oci_batch *owner_of(oci_batch *batch)
+{
+    bool is_view = batch->parent != NULL && batch->slab == NULL && batch->import == NULL &&
+                   batch->extra == NULL && batch->n_kept == 0;
+    return is_view ? batch->parent : batch;
+}
+
 oc_status oci_batch_share(oci_batch *source, oci_schema *schema, const int32_t *indices,
                           oci_batch **out, oc_error *err)
 {
     *out = NULL;
+    /* Fields of one schema: what lies below the columns can be shared as it is. */
+    bool is_relabelled = schema != source->schema;
+    int64_t n_below = 0;
+    for (int32_t i = 0; i < schema->n_fields && is_relabelled; i++) {
+        n_below += count_below(&schema->fields[i]);
+    }
+    int64_t extra_bytes = n_below * (int64_t)sizeof(oci_column);
     /* One more than needed: calloc of nothing may give NULL. */
     oci_column *columns = calloc((size_t)schema->n_fields + 1, sizeof *columns);
-    if (columns == NULL) {
+    oci_column *extra = n_below > 0 ? malloc((size_t)extra_bytes) : NULL;
+    oci_column *space = extra;
+    if (columns == NULL || (n_below > 0 && extra == NULL)) {
+        free(columns);
+        free(extra);
         OC_FAIL(err, OC_ENOMEM, "out of memory while making a batch");
     }
     for (int32_t i = 0; i < schema->n_fields; i++) {
         int32_t from = indices != NULL ? indices[i] : i;
         assert(from >= 0 && from < source->schema->n_fields);
         assert(oci_field_same_type(&schema->fields[i], &source->schema->fields[from]));
-        columns[i] = source->columns[from];
-        columns[i].field = &schema->fields[i];
+        if (is_relabelled) {
+            oci_column_share(&source->columns[from], &schema->fields[i], &columns[i], &space);
+        } else {
+            columns[i] = source->columns[from];
+        }
     }
-    OC_TRY(oci_batch_adopt(schema, source->length, columns, NULL, NULL, 0, NULL, 0, out, err));
-    (*out)->parent = oci_batch_retain(source->parent != NULL ? source->parent : source);
+    OC_TRY(oci_batch_adopt(schema, source->length, columns, NULL, NULL, 0, extra, extra_bytes, out,
+                           err));
+    (*out)->parent = oci_batch_retain(owner_of(source));
     return OC_OK;
 }
 

@@ -110,9 +110,15 @@ OC_NODISCARD oc_status oci_batch_import(struct ArrowArray *array, oci_schema *sc
  * views and run-end encoding, which are built here at every depth (charged to `mem`; what does not
  * change is shared). A run goes on as long as values are equal bit for bit. A batch that already
  * has these types is given as itself, with the labels of `schema`. OC_EINVAL when the types are no
- * working form of those of `schema`. */
+ * working form of those of `schema`. OC_EUNSUPPORTED when run ends cannot count the rows, at any
+ * depth: see below. */
 OC_NODISCARD oc_status oci_batch_output(oci_batch *batch, oci_schema *schema, oci_mem *mem,
                                         oci_batch **out, oc_error *err);
+/* How many of the rows [start, start + n) can be handed out as one batch of `schema`, at least 1
+ * when n > 0: run ends of int16 count to 32,767 only, and the rows of a list may hold many more of
+ * its child. Fewer rows always help but with dictionaries whose values are run-end encoded. */
+int64_t oci_batch_output_rows(const oci_batch *batch, const oci_schema *schema, int64_t start,
+                              int64_t n);
 
 /* Hands the batch out as a struct array, through oci_batch_output; consumes the caller's reference,
  * also on failure. Exported memory stays charged until the consumer releases it, and may outlive

@@ -1,4 +1,4 @@
-/* What batch.c, import.c and export.c share; nobody else needs it. */
+/* What batch.c, output.c, import.c and export.c share; nobody else needs it. */
 #ifndef OUTCORE_ARROW_C_DATA_H
 #define OUTCORE_ARROW_C_DATA_H
 
@@ -12,6 +12,11 @@ extern const uint8_t oci_zeros[OCI_ZEROS_BYTES];
 /* The batch behind an array that oci_batch_export made in this process and that nobody has changed
  * or moved columns out of; NULL for any other array. Borrowed from the array. */
 oci_batch *oci_batch_behind(const struct ArrowArray *array);
+
+/* The same column with the names and metadata of `field`, which has its type. The structs of its
+ * dictionaries and children are copied to *space, which moves on behind them. */
+void oci_column_share(const oci_column *column, const oci_field *field, oci_column *out,
+                      oci_column **space);
 
 /* A batch of `schema` with `n` columns copied from `source` (indices NULL = the first n), sharing
  * its memory. Names and metadata may differ from the source's, types may not. */
