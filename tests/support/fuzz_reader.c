@@ -1,10 +1,9 @@
-/* Any bytes as an Arrow IPC input. The last byte chooses how they are read: from a file or a pipe,
- * at which limit (whole batches or slices), all columns or one; the bytes before it are the input.
- * Every value that comes is looked at, and nothing may stay charged. */
-#include "ipc/reader.h"
+#include "support/fuzz_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "ipc/reader.h"
 
 /* An input in memory. */
 typedef struct fuzz_file {
@@ -13,8 +12,6 @@ typedef struct fuzz_file {
     int64_t size;
     int64_t position;
 } fuzz_file;
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int64_t copy_out(const fuzz_file *file, void *buf, int64_t size, int64_t offset)
 {
@@ -86,14 +83,13 @@ static void read_all(const oci_env *env, oci_mem *mem, oci_file *file, bool one_
     oci_stream_close(stream);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void fuzz_read_ipc(const uint8_t *data, size_t size, uint8_t choice)
 {
-    uint8_t choice = size > 0 ? data[size - 1] : 0;
     static char name[] = "fuzz";
     fuzz_file file = {
         .base = {.ops = &fuzz_ops, .name = name, .fd = -1, .seekable = choice % 2 == 0},
         .data = data,
-        .size = size > 0 ? (int64_t)size - 1 : 0};
+        .size = (int64_t)size};
     oci_budget *budget = NULL;
     oci_mem *mem = NULL;
     int64_t limit = choice / 2 % 2 == 0 ? INT64_C(1) << 19 : INT64_C(1) << 26;
@@ -112,5 +108,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     oci_mem_close(mem);
     oci_budget_destroy(budget);
-    return 0;
 }

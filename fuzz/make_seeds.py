@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Writes the first seeds of the IPC fuzz targets to fuzz/corpus: small streams and files of every
+type, by pyarrow. What fuzzing adds later lies beside them under other names."""
+import decimal
+import pathlib
+import random
+import sys
+
+import pyarrow as pa
+
+CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
+
+
+def tables():
+    numbers = pa.array([None, 1, 0], pa.int32())
+    fixed = [pa.bool_(), pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.float16(), pa.float64()]
+    yield "fixed", pa.table({f"c{i}": numbers.cast(t) for i, t in enumerate(fixed)})
+    decimals = [pa.decimal32(9, 1), pa.decimal64(12, 1), pa.decimal128(20, 2), pa.decimal256(50, 3)]
+    digits = [None, decimal.Decimal("1.5"), decimal.Decimal("-7")]
+    yield "decimal", pa.table({f"c{i}": pa.array(digits, t) for i, t in enumerate(decimals)})
+    times = [pa.date32(), pa.date64(), pa.time32("s"), pa.time64("ns"), pa.timestamp("us", "UTC"), pa.duration("ms")]
+    yield "time", pa.table({f"c{i}": pa.array([None, 1, 86399], t) for i, t in enumerate(times)})
+    yield "interval", pa.table({"i": pa.array([None, (1, 2, 3)], pa.month_day_nano_interval())})
+    texts = ["a", None, "longer than twelve bytes"]
+    for t in [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.binary_view()]:
+        yield str(t).replace("_", ""), pa.table({"s": pa.array(texts, t)})
+    yield "fixedbinary", pa.table({"s": pa.array([b"abc", None, b"xyz"], pa.binary(3))})
+    yield "null", pa.table({"n": pa.nulls(3)})
+    lists = [[1, 2], None, [], [3]]
+    for t in [pa.list_(pa.int16()), pa.large_list(pa.int16()), pa.list_view(pa.int16()),
+              pa.large_list_view(pa.int16())]:
+        yield "list", pa.table({"l": pa.array(lists, t)})
+    yield "fixedlist", pa.table({"l": pa.array([[1, 2], None], pa.list_(pa.int8(), 2))})
+    yield "struct", pa.table({"s": pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": "y"}])})
+    yield "map", pa.table({"m": pa.array([[("k", 1)], None, []], pa.map_(pa.string(), pa.int32()))})
+    ids = pa.array([0, 1, 0], pa.int8())
+    yield "denseunion", pa.table({"u": pa.UnionArray.from_dense(
+        ids, pa.array([0, 0, 1], pa.int32()), [pa.array([1, 2]), pa.array(["x"])])})
+    yield "sparseunion", pa.table({"u": pa.UnionArray.from_sparse(
+        ids, [pa.array([1, 2, 3]), pa.array(["x", "y", "z"])])})
+    yield "runs", pa.table({"r": pa.RunEndEncodedArray.from_arrays(
+        pa.array([2, 5], pa.int32()), pa.array(["a", None]))})
+    words = pa.array(["x", "y", None, "x"]).dictionary_encode()
+    yield "dictionary", pa.table({"d": words})
+    yield "listofdictionary", pa.table({"l": pa.ListArray.from_arrays(pa.array([0, 1, 4], pa.int32()), words)})
+    yield "deep", pa.table({"d": pa.array([[{"a": [1, None], "m": [("k", ["v"])]}], None],
+                                          pa.list_(pa.struct([("a", pa.list_(pa.int32())),
+                                                              ("m", pa.map_(pa.string(), pa.list_(pa.string())))])))})
+    yield "nocolumns", pa.table({})
+
+
+def serialize(table, is_file, codec):
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    make = pa.ipc.new_file if is_file else pa.ipc.new_stream
+    with make(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+        writer.write_table(table.slice(0, 1))
+    return sink.getvalue().to_pybytes()
+
+
+def put(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def main():
+    rng = random.Random(1)
+    for number, (name, table) in enumerate(tables()):
+        codec = [None, "lz4", "zstd"][number % 3]
+        choice = bytes([number])
+        stream = serialize(table, False, codec)
+        put("stream_fuzz", f"seed-{number:02}-{name}", stream + choice)
+        file = serialize(table, True, codec)
+        put("file_fuzz", f"seed-{number:02}-{name}", file[6:-6] + choice)
+        put("message_fuzz", f"seed-{number:02}-{name}", stream)
+    # These make their data from bytes that mean nothing by themselves.
+    for target, n, size in (("import_fuzz", 24, 600), ("sort_fuzz", 24, 40), ("row_key_fuzz", 24, 400)):
+        for i in range(n):
+            put(target, f"seed-{i:02}", rng.randbytes(size))
+    put("csv_fuzz", "seed-00", b'\x00\x00a,b,c\n1,2.5,x\n,,"y ""z"""\n')
+    put("csv_fuzz", "seed-01", b'\x01\x01a;b\r\n2020-01-01;12:34:56\r\n"multi\nline";1e300\r\n')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
