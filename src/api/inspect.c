@@ -29,15 +29,33 @@ static void show(const printer *p, const char *fmt, ...)
     }
 }
 
+/* The whole type, however long it is: nested ones can be. malloc'ed; NULL when out of memory. */
+static char *make_type_text(const oci_field *field)
+{
+    for (size_t size = 256;; size *= 4) {
+        char *text = malloc(size);
+        if (text == NULL) {
+            return NULL;
+        }
+        oci_field_type_text(field, text, size);
+        if (strlen(text) < size - 1) {
+            return text;
+        }
+        free(text);
+    }
+}
+
 static void show_schema(const printer *p, const oci_schema *schema)
 {
     show(p, "columns: %d\n", schema->n_fields);
     for (int32_t i = 0; i < schema->n_fields; i++) {
         const oci_field *field = &schema->fields[i];
-        char type[256];
-        oci_field_type_text(field, type, sizeof type);
-        show(p, "  %-4d %-32s %s%s\n", i + 1, field->name, type,
-             field->nullable ? "" : " not null");
+        char *type = make_type_text(field);
+        const char *text = type != NULL ? type : oci_type_name(field->type);
+        show(p, "  %-4d %-32s ", i + 1, field->name);
+        p->print(text, strlen(text), p->arg);
+        show(p, "%s\n", field->nullable ? "" : " not null");
+        free(type);
     }
 }
 

@@ -141,6 +141,18 @@ static void nested_type_text(const oci_field *field, char *buf, size_t size)
     }
 }
 
+static void dictionary_type_text(const oci_field *field, char *buf, size_t size)
+{
+    size_t at = 0;
+    append_text(buf, size, &at, "%s<%s, ", oci_type_name(OCI_TYPE_DICTIONARY),
+                oci_type_name(field->index_type));
+    if (field->dictionary != NULL) {
+        oci_field_type_text(field->dictionary, buf + at, size - at);
+        at += strlen(buf + at);
+    }
+    append_text(buf, size, &at, "%s>", field->dictionary != NULL ? "" : "?");
+}
+
 void oci_field_type_text(const oci_field *field, char *buf, size_t size)
 {
     const char *name = oci_type_name(field->type);
@@ -165,14 +177,7 @@ void oci_field_type_text(const oci_field *field, char *buf, size_t size)
                  field->timezone != NULL ? ", " : "",
                  field->timezone != NULL ? field->timezone : "");
         break;
-    case OCI_TYPE_DICTIONARY: {
-        char values[128] = "?";
-        if (field->dictionary != NULL) {
-            oci_field_type_text(field->dictionary, values, sizeof values);
-        }
-        snprintf(buf, size, "%s<%s, %s>", name, oci_type_name(field->index_type), values);
-        break;
-    }
+    case OCI_TYPE_DICTIONARY: dictionary_type_text(field, buf, size); break;
     default:
         if (field->n_children > 0) {
             nested_type_text(field, buf, size);

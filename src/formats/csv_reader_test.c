@@ -42,9 +42,10 @@ static void append_batch(table_text *t, const oci_batch *batch)
             const oci_column *column = &batch->columns[i];
             int64_t at = row;
             oci_formatter formatter;
-            assert_int_equal(oci_formatter_init(&formatter, column->field, NULL), OC_OK);
+            assert_int_equal(oci_formatter_init(&formatter, column->field, NULL, NULL), OC_OK);
+            const oci_formatter *found = &formatter;
             append(t, "|", i > 0);
-            if (!oci_value_resolve(&column, &at)) {
+            if (!oci_value_resolve(&found, &column, &at)) {
                 append(t, "~", 1);
             } else if (formatter.kind == OCI_VALUE_TEXT || formatter.kind == OCI_VALUE_BINARY) {
                 int64_t length;

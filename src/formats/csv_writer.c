@@ -3,9 +3,9 @@
  * Row by row: a value of fixed width is formatted straight into the buffer; a text is copied while
  * a table says whether any of its bytes asks for quotes, and written anew with quotes when one did.
  * What is written reads back as the same values when the types are declared: a null is the bare
- * null text, a value that looks like it is quoted, so is an empty text. */
-#include "base/bits.h"
-#include "formats/text_internal.h"
+ * null text, a value that looks like it is quoted, so is an empty text. Lists, structs and maps are
+ * JSON in quotes: it goes through a small buffer of its own, behind which its quotes are doubled. */
+#include "formats/json_value.h"
 
 enum { QUOTE = '"', INSIDE = 1, AT_ENDS = 2 };
 
@@ -13,6 +13,7 @@ typedef struct {
     char delimiter;
     uint8_t
         special[256]; /* INSIDE: quotes are needed; AT_ENDS: when it is the first or last byte */
+    oci_text_sink nested; /* drains into the writer's sink; data is NULL without nested columns */
 } csv_state;
 
 static bool is_plain_byte(char c)
@@ -62,11 +63,10 @@ static bool needs_quotes(const oci_text_writer *writer, const csv_state *state, 
            ((state->special[text[0]] | state->special[text[length - 1]]) & AT_ENDS) != 0;
 }
 
-/* A text in quotes, quotes in it doubled. Long texts go through the buffer in pieces. */
-static oc_status write_quoted(oci_text_sink *sink, const uint8_t *text, int64_t length,
-                              oc_error *err)
+/* Writes what is in quotes, quotes in it doubled. Long texts go through the buffer in pieces. */
+static oc_status write_doubled(oci_text_sink *sink, const uint8_t *text, int64_t length,
+                               oc_error *err)
 {
-    OC_TRY(oci_text_sink_write(sink, "\"", 1, err));
     while (length > 0) {
         const uint8_t *found = memchr(text, QUOTE, (size_t)length);
         int64_t n = found == NULL ? length : found - text + 1;
@@ -77,6 +77,14 @@ static oc_status write_quoted(oci_text_sink *sink, const uint8_t *text, int64_t 
         text += n;
         length -= n;
     }
+    return OC_OK;
+}
+
+static oc_status write_quoted(oci_text_sink *sink, const uint8_t *text, int64_t length,
+                              oc_error *err)
+{
+    OC_TRY(oci_text_sink_write(sink, "\"", 1, err));
+    OC_TRY(write_doubled(sink, text, length, err));
     return oci_text_sink_write(sink, "\"", 1, err);
 }
 
@@ -89,21 +97,27 @@ static oc_status write_text(oci_text_writer *writer, const uint8_t *text, int64_
     return oci_text_sink_write(&writer->sink, (const char *)text, length, err);
 }
 
-/* \x and hex digits, in pieces that fit the buffer. */
 static oc_status write_binary(oci_text_sink *sink, const uint8_t *bytes, int64_t length,
                               oc_error *err)
 {
-    const int64_t piece = OCI_TEXT_BUFFER_BYTES / 4;
     OC_TRY(oci_text_sink_write(sink, "\\x", 2, err));
-    while (length > 0) {
-        int64_t n = oci_min64(length, piece);
-        OC_TRY(oci_text_sink_reserve(sink, 2 * n, err));
-        oci_format_hex(bytes, n, sink->data + sink->used);
-        sink->used += 2 * n;
-        bytes += n;
-        length -= n;
-    }
-    return OC_OK;
+    return oci_text_sink_hex(sink, bytes, length, err);
+}
+
+static oc_status drain_doubled(oci_text_sink *nested, const char *bytes, int64_t length,
+                               oc_error *err)
+{
+    return write_doubled(nested->target, (const uint8_t *)bytes, length, err);
+}
+
+static oc_status write_nested(oci_text_writer *writer, const oci_formatter *formatter,
+                              const oci_column *column, int64_t row, oc_error *err)
+{
+    oci_text_sink *nested = &((csv_state *)writer->state)->nested;
+    OC_TRY(oci_text_sink_write(&writer->sink, "\"", 1, err));
+    OC_TRY(oci_json_write_value(nested, formatter, column, row, err));
+    OC_TRY(oci_text_sink_flush(nested, err));
+    return oci_text_sink_write(&writer->sink, "\"", 1, err);
 }
 
 static oc_status write_plain(oci_text_writer *writer, const oci_formatter *formatter,
@@ -126,9 +140,12 @@ static oc_status write_plain(oci_text_writer *writer, const oci_formatter *forma
 static oc_status write_value(oci_text_writer *writer, const oci_formatter *formatter,
                              const oci_column *column, int64_t row, oc_error *err)
 {
-    if (!oci_value_resolve(&column, &row)) {
+    if (!oci_value_resolve(&formatter, &column, &row)) {
         return oci_text_sink_write(&writer->sink, writer->options.null_text, writer->null_length,
                                    err);
+    }
+    if (oci_kind_is_nested(formatter->kind)) {
+        return write_nested(writer, formatter, column, row, err);
     }
     if (formatter->kind != OCI_VALUE_TEXT && formatter->kind != OCI_VALUE_BINARY) {
         return write_plain(writer, formatter, column, row, err);
@@ -151,15 +168,9 @@ static oc_status write_header(oci_text_writer *writer, char delimiter, oc_error 
     return oci_text_sink_write(&writer->sink, "\n", 1, err);
 }
 
-static oc_status csv_begin(oci_text_writer *writer, oc_error *err)
+static void mark_special(csv_state *state)
 {
-    char delimiter = writer->options.delimiter != 0 ? writer->options.delimiter : ',';
-    OC_TRY(check_options(writer, delimiter, err));
-    void *block;
-    OC_TRY(oci_mem_alloc(writer->mem, (int64_t)sizeof(csv_state), &block, err));
-    csv_state *state = block;
-    *state = (csv_state){.delimiter = delimiter};
-    state->special[(uint8_t)delimiter] = INSIDE;
+    state->special[(uint8_t)state->delimiter] = INSIDE;
     state->special[QUOTE] = INSIDE;
     state->special['\n'] = INSIDE;
     state->special['\r'] = INSIDE;
@@ -170,7 +181,36 @@ static oc_status csv_begin(oci_text_writer *writer, oc_error *err)
     state->special[0xFE] = AT_ENDS;
     state->special[0xFF] = AT_ENDS;
     state->special[0x1F] = AT_ENDS;
+}
+
+static oc_status make_nested_sink(oci_text_writer *writer, oci_text_sink *nested, oc_error *err)
+{
+    bool needed = false;
+    for (int32_t i = 0; i < writer->schema->n_fields; i++) {
+        needed = needed || oci_kind_is_nested(writer->formatters[i].kind);
+    }
+    *nested = (oci_text_sink){
+        .drain = drain_doubled, .target = &writer->sink, .capacity = OCI_TEXT_SINK_BYTES_MIN};
+    if (!needed) {
+        return OC_OK;
+    }
+    void *block;
+    OC_TRY(oci_mem_alloc(writer->mem, nested->capacity, &block, err));
+    nested->data = block;
+    return OC_OK;
+}
+
+static oc_status csv_begin(oci_text_writer *writer, oc_error *err)
+{
+    char delimiter = writer->options.delimiter != 0 ? writer->options.delimiter : ',';
+    OC_TRY(check_options(writer, delimiter, err));
+    void *block;
+    OC_TRY(oci_mem_alloc(writer->mem, (int64_t)sizeof(csv_state), &block, err));
+    csv_state *state = block;
+    *state = (csv_state){.delimiter = delimiter};
     writer->state = state;
+    mark_special(state);
+    OC_TRY(make_nested_sink(writer, &state->nested, err));
     return writer->options.header ? write_header(writer, delimiter, err) : OC_OK;
 }
 
@@ -198,9 +238,14 @@ static oc_status csv_end(oci_text_writer *writer, oc_error *err)
 
 static void csv_deinit(oci_text_writer *writer)
 {
-    if (writer->state != NULL) {
-        oci_mem_free(writer->mem, writer->state, (int64_t)sizeof(csv_state));
+    csv_state *state = writer->state;
+    if (state == NULL) {
+        return;
     }
+    if (state->nested.data != NULL) {
+        oci_mem_free(writer->mem, state->nested.data, state->nested.capacity);
+    }
+    oci_mem_free(writer->mem, state, (int64_t)sizeof *state);
 }
 
 const oci_text_ops oci_csv_text_ops = {csv_begin, csv_add, csv_end, csv_deinit};

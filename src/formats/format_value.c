@@ -644,13 +644,13 @@ static char *format_double(const oci_formatter *f, const uint8_t *value, char *o
 
 typedef char *(*format_function)(const oci_formatter *f, const uint8_t *value, char *out);
 
-/* Kind and function of a type; false for a type without text. */
-static bool choose(oci_type type, oci_value_kind *kind, format_function *format)
+/* Kind and function of a type that is seen through to its values. */
+static void choose(oci_type type, oci_value_kind *kind, format_function *format)
 {
     *format = NULL;
     switch (type) {
-    case OCI_TYPE_NULL: *kind = OCI_VALUE_NULL; return true;
-    case OCI_TYPE_BOOL: *kind = OCI_VALUE_BOOL; return true;
+    case OCI_TYPE_NULL: *kind = OCI_VALUE_NULL; return;
+    case OCI_TYPE_BOOL: *kind = OCI_VALUE_BOOL; return;
     case OCI_TYPE_INT8:
     case OCI_TYPE_INT16:
     case OCI_TYPE_INT32:
@@ -658,90 +658,183 @@ static bool choose(oci_type type, oci_value_kind *kind, format_function *format)
     case OCI_TYPE_DURATION:
         *kind = OCI_VALUE_NUMBER;
         *format = format_int;
-        return true;
+        return;
     case OCI_TYPE_UINT8:
     case OCI_TYPE_UINT16:
     case OCI_TYPE_UINT32:
     case OCI_TYPE_UINT64:
         *kind = OCI_VALUE_NUMBER;
         *format = format_uint;
-        return true;
+        return;
     case OCI_TYPE_DECIMAL32:
     case OCI_TYPE_DECIMAL64:
     case OCI_TYPE_DECIMAL128:
     case OCI_TYPE_DECIMAL256:
         *kind = OCI_VALUE_NUMBER;
         *format = format_decimal;
-        return true;
+        return;
     case OCI_TYPE_FLOAT16:
         *kind = OCI_VALUE_FLOAT;
         *format = format_half;
-        return true;
+        return;
     case OCI_TYPE_FLOAT32:
         *kind = OCI_VALUE_FLOAT;
         *format = format_float;
-        return true;
+        return;
     case OCI_TYPE_FLOAT64:
         *kind = OCI_VALUE_FLOAT;
         *format = format_double;
-        return true;
+        return;
     case OCI_TYPE_DATE32:
         *kind = OCI_VALUE_TIME;
         *format = format_date32;
-        return true;
+        return;
     case OCI_TYPE_DATE64:
         *kind = OCI_VALUE_TIME;
         *format = format_date64;
-        return true;
+        return;
     case OCI_TYPE_TIME32:
     case OCI_TYPE_TIME64:
         *kind = OCI_VALUE_TIME;
         *format = format_time;
-        return true;
+        return;
     case OCI_TYPE_TIMESTAMP:
         *kind = OCI_VALUE_TIME;
         *format = format_timestamp;
-        return true;
+        return;
     case OCI_TYPE_INTERVAL_MONTHS:
         *kind = OCI_VALUE_TIME;
         *format = format_months;
-        return true;
+        return;
     case OCI_TYPE_INTERVAL_DAY_TIME:
         *kind = OCI_VALUE_TIME;
         *format = format_day_time;
-        return true;
+        return;
     case OCI_TYPE_INTERVAL_MONTH_DAY_NANO:
         *kind = OCI_VALUE_TIME;
         *format = format_month_day_nano;
-        return true;
+        return;
     case OCI_TYPE_UTF8:
     case OCI_TYPE_LARGE_UTF8:
-    case OCI_TYPE_UTF8_VIEW: *kind = OCI_VALUE_TEXT; return true;
+    case OCI_TYPE_UTF8_VIEW: *kind = OCI_VALUE_TEXT; return;
     case OCI_TYPE_BINARY:
     case OCI_TYPE_LARGE_BINARY:
     case OCI_TYPE_BINARY_VIEW:
-    case OCI_TYPE_FIXED_BINARY: *kind = OCI_VALUE_BINARY; return true;
-    default: return false;
+    case OCI_TYPE_FIXED_BINARY: *kind = OCI_VALUE_BINARY; return;
+    case OCI_TYPE_LIST:
+    case OCI_TYPE_LARGE_LIST:
+    case OCI_TYPE_LIST_VIEW:
+    case OCI_TYPE_LARGE_LIST_VIEW:
+    case OCI_TYPE_FIXED_LIST: *kind = OCI_VALUE_LIST; return;
+    case OCI_TYPE_STRUCT: *kind = OCI_VALUE_STRUCT; return;
+    case OCI_TYPE_MAP: *kind = OCI_VALUE_MAP; return;
+    case OCI_TYPE_DENSE_UNION:
+    case OCI_TYPE_SPARSE_UNION: *kind = OCI_VALUE_UNION; return;
+    case OCI_TYPE_DICTIONARY:
+    case OCI_TYPE_RUN_END_ENCODED:
+    case OCI_TYPE_COUNT: break;
+    }
+    assert(false); /* seen through, or no type */
+}
+
+/* ---- nested types ---------------------------------------------------------------------------- */
+
+/* The field whose values a column of `field` stands for. */
+static const oci_field *value_field(const oci_field *field)
+{
+    for (;;) {
+        if (field->type == OCI_TYPE_DICTIONARY) {
+            field = field->dictionary;
+        } else if (field->type == OCI_TYPE_RUN_END_ENCODED) {
+            field = &field->children[1];
+        } else {
+            return field;
+        }
     }
 }
 
-oc_status oci_formatter_init(oci_formatter *formatter, const oci_field *field, oc_error *err)
+/* Recurses once per level of the type, which is limited to OCI_NESTING_MAX. */
+static oc_status init_children(oci_formatter *formatter, const oci_field *field, oci_mem *mem,
+                               oc_error *err)
 {
-    const oci_field *value = field->type == OCI_TYPE_DICTIONARY ? field->dictionary : field;
+    if (field->type == OCI_TYPE_MAP) {
+        field = &field->children[0]; /* the struct of key and value */
+    }
+    if (field->n_children == 0) {
+        return OC_OK;
+    }
+    void *block;
+    OC_TRY(oci_mem_alloc(mem, field->n_children * (int64_t)sizeof *formatter, &block, err));
+    formatter->children = block;
+    formatter->n_children = field->n_children;
+    memset(formatter->children, 0, (size_t)field->n_children * sizeof *formatter);
+    for (int32_t i = 0; i < field->n_children; i++) {
+        OC_TRY(oci_formatter_init(&formatter->children[i], &field->children[i], mem, err));
+    }
+    return OC_OK;
+}
+
+oc_status oci_formatter_init(oci_formatter *formatter, const oci_field *field, oci_mem *mem,
+                             oc_error *err)
+{
+    const oci_field *value = value_field(field);
     *formatter = (oci_formatter){.type = value->type,
                                  .byte_width = value->byte_width,
                                  .scale = value->scale,
                                  .unit = value->unit,
-                                 .has_zone = value->timezone != NULL};
-    if (!choose(value->type, &formatter->kind, &formatter->format)) {
-        char type[128];
-        oci_field_type_text(field, type, sizeof type);
-        OC_FAIL(err, OC_EUNSUPPORTED,
-                "could not write column \"%s\" as text: type %s is not supported there",
-                field->name, type);
-    }
-    return OC_OK;
+                                 .has_zone = value->timezone != NULL,
+                                 .name = field->name};
+    choose(value->type, &formatter->kind, &formatter->format);
+    return oci_kind_is_nested(formatter->kind) ? init_children(formatter, value, mem, err) : OC_OK;
 }
+
+void oci_formatter_deinit(oci_formatter *formatter, oci_mem *mem)
+{
+    for (int32_t i = 0; i < formatter->n_children; i++) {
+        oci_formatter_deinit(&formatter->children[i], mem);
+    }
+    if (formatter->children != NULL) {
+        oci_mem_free(mem, formatter->children,
+                     formatter->n_children * (int64_t)sizeof *formatter->children);
+    }
+    *formatter = (oci_formatter){.kind = OCI_VALUE_NULL};
+}
+
+bool oci_value_resolve_nested(const oci_formatter **formatter, const oci_column **column,
+                              int64_t *row)
+{
+    const oci_column *c = *column;
+    int64_t r = *row;
+    for (;;) {
+        if (c->validity != NULL && !oci_bit_get(c->validity, c->offset + r)) {
+            return false;
+        }
+        switch (oci_field_layout(c->field)) {
+        case OCI_LAYOUT_NULL: return false;
+        case OCI_LAYOUT_DICTIONARY:
+            r = oci_column_index_at(c, r);
+            c = c->dictionary;
+            break;
+        case OCI_LAYOUT_RUN_ENDS:
+            r = oci_column_run_at(c, r);
+            c = &c->children[1];
+            break;
+        case OCI_LAYOUT_SPARSE_UNION:
+        case OCI_LAYOUT_DENSE_UNION: {
+            int32_t child = oci_column_union_at(c, r, &r);
+            c = &c->children[child];
+            *formatter = &(*formatter)->children[child];
+            break;
+        }
+        default:
+            *column = c;
+            *row = r;
+            return true;
+        }
+    }
+}
+
+/* ---- single values --------------------------------------------------------------------------- */
 
 char *oci_format_value(const oci_formatter *formatter, const oci_column *column, int64_t row,
                        char *out)

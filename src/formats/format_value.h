@@ -1,15 +1,22 @@
 /* Values as text, the same in every output format.
  *
- *   integers, durations   digits                          bool       true, false
- *   decimals              digits with the scale: 1.50     dates      1970-01-31, years above 9999
- * with a sign floats                the shortest digits that read back to the same bits: 0.1,
- * 1e+300, 5.0; NaN, inf, -inf times                 12:34:56, with 3, 6 or 9 more digits when they
- * are not all zero timestamps            1970-01-31T12:34:56.789, in UTC with a Z when the type has
- * a time zone intervals             ISO 8601: P14M, P3DT0.500S, P1M2DT3.000000004S texts as they
- * are                     binary     hex digits
+ *   integers, durations   digits
+ *   decimals              digits with the scale: 1.50
+ *   floats                the shortest digits that read back to the same bits: 0.1, 1e+300, 5.0;
+ *                         NaN, inf, -inf
+ *   bool                  true, false
+ *   dates                 1970-01-31, years above 9999 with a sign
+ *   times                 12:34:56, with 3, 6 or 9 more digits when they are not all zero
+ *   timestamps            1970-01-31T12:34:56.789, in UTC with a Z when the type has a time zone
+ *   intervals             ISO 8601: P14M, P3DT0.500S, P1M2DT3.000000004S
+ *   texts                 as they are
+ *   binary                hex digits
  *
  * parse_value.h reads all of these back (but intervals) to the same bits, save that a NaN may be
- * another NaN. Independent of the locale. */
+ * another NaN. Independent of the locale.
+ *
+ * Dictionaries, runs and unions are seen through: the text is that of the value. Lists, structs and
+ * maps have no text of their own here; json_value.h writes them. */
 #ifndef OUTCORE_FORMATS_FORMAT_VALUE_H
 #define OUTCORE_FORMATS_FORMAT_VALUE_H
 
@@ -26,7 +33,11 @@ typedef enum oci_value_kind {
     OCI_VALUE_BOOL,   /* true, false */
     OCI_VALUE_TIME,   /* dates, times, intervals: neither quotes nor delimiters, but no numbers */
     OCI_VALUE_TEXT,   /* bytes of any length: oci_value_bytes */
-    OCI_VALUE_BINARY  /* bytes of any length, to be written as hex: oci_value_bytes */
+    OCI_VALUE_BINARY, /* bytes of any length, to be written as hex: oci_value_bytes */
+    OCI_VALUE_LIST,   /* nested: written by json_value.h */
+    OCI_VALUE_STRUCT,
+    OCI_VALUE_MAP,
+    OCI_VALUE_UNION /* only the formatter of a column; its values are of another kind */
 } oci_value_kind;
 
 typedef struct oci_formatter oci_formatter;
@@ -37,35 +48,47 @@ struct oci_formatter {
     int32_t scale;
     oci_time_unit unit;
     bool has_zone;
-    /* Writes the value at `value` (unaligned) and returns the end. NULL for TEXT, BINARY, NULL and
-     * BOOL. */
+    /* Writes the value at `value` (unaligned) and returns the end. NULL where kind alone says what
+     * to do. */
     char *(*format)(const oci_formatter *formatter, const uint8_t *value, char *out);
+    /* Nested kinds: of each child; of a map key and value. */
+    oci_formatter *children;
+    int32_t n_children;
+    const char *name; /* of the field, which must outlive this */
 };
 
-/* For the values of a field; of a dictionary the values it stands for. OC_EUNSUPPORTED for nested
- * types, by name. */
+/* For the values of a field; of dictionaries and runs, the values they stand for. Children are
+ * charged to `mem`, which may be NULL when the type is not nested. Fit for deinit also after a
+ * failure. */
 OC_NODISCARD oc_status oci_formatter_init(oci_formatter *formatter, const oci_field *field,
-                                          oc_error *err);
+                                          oci_mem *mem, oc_error *err);
+void oci_formatter_deinit(oci_formatter *formatter, oci_mem *mem);
 
-/* Follows a dictionary: sets *column and *row to where the value lies. False when the value is
- * null. */
-static inline bool oci_value_resolve(const oci_column **column, int64_t *row)
+static inline bool oci_kind_is_nested(oci_value_kind kind)
+{
+    return kind >= OCI_VALUE_LIST;
+}
+
+/* oci_value_resolve for the types that need more than a look at the bitmap. */
+bool oci_value_resolve_nested(const oci_formatter **formatter, const oci_column **column,
+                              int64_t *row);
+
+/* Follows dictionaries, runs and unions: sets *column and *row to where the value lies and
+ * *formatter to what writes it. False when the value is null. The column may be in the working form
+ * of the field that the formatter was made for. */
+static inline bool oci_value_resolve(const oci_formatter **formatter, const oci_column **column,
+                                     int64_t *row)
 {
     const oci_column *c = *column;
-    if (c->field->type == OCI_TYPE_DICTIONARY || c->field->type == OCI_TYPE_NULL) {
-        if (oci_column_is_null(c, *row)) {
-            return false;
-        }
-        *row = oci_column_index_at(c, *row);
-        *column = c->dictionary;
-        return true;
+    if (c->field->type >= OCI_TYPE_DICTIONARY || c->field->type == OCI_TYPE_NULL) {
+        return oci_value_resolve_nested(formatter, column, row);
     }
     int64_t at = c->offset + *row;
     return c->validity == NULL || ((c->validity[at >> 3] >> (at & 7)) & 1) != 0;
 }
 
-/* The text of a value that is not null, behind oci_value_resolve; not for TEXT and BINARY. Returns
- * the end. */
+/* The text of a value that is not null, behind oci_value_resolve; not for TEXT, BINARY and nested
+ * kinds. Returns the end. */
 char *oci_format_value(const oci_formatter *formatter, const oci_column *column, int64_t row,
                        char *out);
 

@@ -16,7 +16,7 @@
  * the middle are left out and the last line says so. */
 #include "base/bits.h"
 #include "base/text.h"
-#include "formats/text_internal.h"
+#include "formats/json_value.h"
 #include "formats/utf8.h"
 
 enum {
@@ -43,7 +43,9 @@ typedef struct {
     int64_t rows_max; /* -1 = all */
     int64_t kept_max; /* bytes */
     bool laid_out;
-    oci_text text; /* of all kept cells; the first n_fields are the headings */
+    oci_text text;        /* of all kept cells; the first n_fields are the headings */
+    oci_text_sink nested; /* takes the JSON of a nested value, drains into nested_text */
+    oci_text nested_text;
     cell *cells;
     int64_t n_cells;
     int64_t cells_capacity;
@@ -135,18 +137,58 @@ static oc_status append_cut(oci_text *text, const uint8_t *bytes, int64_t length
     return OC_OK;
 }
 
+/* Bytes of a nested value that can matter in a cell: characters have at most 4, and a few may take
+ * no column. */
+static int64_t nested_bytes_max(const table_state *state)
+{
+    return 8 * state->width;
+}
+
+/* Keeps the beginning of a nested value, up to the end of a character, and closes the sink. */
+static oc_status drain_to_cell(oci_text_sink *nested, const char *bytes, int64_t length,
+                               oc_error *err)
+{
+    table_state *state = nested->target;
+    int64_t room = nested_bytes_max(state) - state->nested_text.length;
+    if (nested->closed) {
+        return OC_OK;
+    }
+    if (length > room) {
+        nested->closed = true;
+        length = room;
+        while (length > 0 && ((uint8_t)bytes[length] & 0xC0) == 0x80) {
+            length--;
+        }
+    }
+    return oci_text_append(&state->nested_text, bytes, length, err);
+}
+
+static oc_status format_nested(table_state *state, const oci_formatter *formatter,
+                               const oci_column *column, int64_t row, oc_error *err)
+{
+    oci_text_clear(&state->nested_text);
+    state->nested.closed = false;
+    OC_TRY(oci_json_write_value(&state->nested, formatter, column, row, err));
+    return oci_text_sink_flush(&state->nested, err);
+}
+
 /* Appends the text of a value, cut to `width_max` columns. */
 static oc_status append_value(const oci_text_writer *writer, int32_t index,
                               const oci_column *column, int64_t row, int64_t width_max,
                               oci_text *text, int32_t *width, oc_error *err)
 {
+    table_state *state = writer->state;
     const oci_formatter *formatter = &writer->formatters[index];
     char buffer[OCI_VALUE_TEXT_MAX];
     const uint8_t *bytes = (const uint8_t *)buffer;
     int64_t length;
-    if (!oci_value_resolve(&column, &row)) {
+    if (!oci_value_resolve(&formatter, &column, &row)) {
         bytes = (const uint8_t *)writer->options.null_text;
         length = writer->null_length;
+    } else if (oci_kind_is_nested(formatter->kind)) {
+        OC_TRY(format_nested(state, formatter, column, row, err));
+        bytes = (const uint8_t *)oci_text_chars(&state->nested_text);
+        length = state->nested_text.length;
     } else if (formatter->kind == OCI_VALUE_TEXT) {
         bytes = oci_value_bytes(column, row, &length);
     } else if (formatter->kind == OCI_VALUE_BINARY) {
@@ -403,12 +445,16 @@ static oc_status table_begin(oci_text_writer *writer, oc_error *err)
     table_state *state = block;
     int64_t rows_max = writer->options.max_rows == 0 ? ROWS_DEFAULT : writer->options.max_rows;
     int64_t quarter = oci_budget_free(oci_mem_budget(writer->mem)) / 4;
-    *state =
-        (table_state){.width = writer->options.width > 0 ? writer->options.width : WIDTH_DEFAULT,
-                      .rows_max = rows_max < 0 ? -1 : rows_max,
-                      .kept_max = oci_max64(quarter, KEPT_BYTES_MIN),
-                      .text = {.mem = writer->mem}};
+    *state = (table_state){
+        .width = writer->options.width > 0 ? writer->options.width : WIDTH_DEFAULT,
+        .rows_max = rows_max < 0 ? -1 : rows_max,
+        .kept_max = oci_max64(quarter, KEPT_BYTES_MIN),
+        .text = {.mem = writer->mem},
+        .nested_text = {.mem = writer->mem},
+        .nested = {.drain = drain_to_cell, .target = state, .capacity = OCI_TEXT_SINK_BYTES_MIN}};
     writer->state = state;
+    OC_TRY(oci_mem_alloc(writer->mem, state->nested.capacity, &block, err));
+    state->nested.data = block;
     OC_TRY(oci_mem_alloc(writer->mem, writer->schema->n_fields * (int64_t)sizeof *state->widths,
                          &block, err));
     state->widths = block;
@@ -480,6 +526,10 @@ static void table_deinit(oci_text_writer *writer)
         return;
     }
     oci_text_free(&state->text);
+    oci_text_free(&state->nested_text);
+    if (state->nested.data != NULL) {
+        oci_mem_free(writer->mem, state->nested.data, state->nested.capacity);
+    }
     oci_mem_free(writer->mem, state->cells, state->cells_capacity * (int64_t)sizeof(cell));
     if (state->widths != NULL) {
         oci_mem_free(writer->mem, state->widths,

@@ -11,21 +11,31 @@
  * copied. */
 #define OCI_TEXT_BUFFER_BYTES (INT64_C(128) * 1024)
 
-typedef struct oci_text_sink {
-    oci_file *file;
-    char *data; /* OCI_TEXT_BUFFER_BYTES */
+/* A buffer in front of something that takes text: the file, or a writer that does more with it. */
+typedef struct oci_text_sink oci_text_sink;
+struct oci_text_sink {
+    oc_status (*drain)(oci_text_sink *sink, const char *bytes, int64_t length, oc_error *err);
+    void *target; /* drain's own */
+    char *data;
+    int64_t capacity; /* at least OCI_TEXT_SINK_BYTES_MIN */
     int64_t used;
-} oci_text_sink;
+    bool closed; /* set by drain: no more is wanted, and what comes is dropped */
+};
+#define OCI_TEXT_SINK_BYTES_MIN (INT64_C(4) * 1024)
 
 OC_NODISCARD oc_status oci_text_sink_flush(oci_text_sink *sink, oc_error *err);
 /* Bytes of any number, in order with what is buffered. */
 OC_NODISCARD oc_status oci_text_sink_write(oci_text_sink *sink, const char *bytes, int64_t length,
                                            oc_error *err);
 
-/* Makes sure that `length` bytes, at most OCI_TEXT_BUFFER_BYTES, fit behind data + used. */
+/* `n` bytes as hex digits. */
+OC_NODISCARD oc_status oci_text_sink_hex(oci_text_sink *sink, const uint8_t *bytes, int64_t n,
+                                         oc_error *err);
+
+/* Makes sure that `length` bytes, at most capacity, fit behind data + used. */
 static inline oc_status oci_text_sink_reserve(oci_text_sink *sink, int64_t length, oc_error *err)
 {
-    return sink->used + length <= OCI_TEXT_BUFFER_BYTES ? OC_OK : oci_text_sink_flush(sink, err);
+    return sink->used + length <= sink->capacity ? OC_OK : oci_text_sink_flush(sink, err);
 }
 
 static inline oc_status oci_text_sink_str(oci_text_sink *sink, const char *str, oc_error *err)

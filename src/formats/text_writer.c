@@ -1,26 +1,27 @@
 /* Batches out as text: what is the same for all formats. See text_writer.h.
  *
- * A writer holds one buffer and one formatter per column, charged to its account. The first error
+ * A writer holds one buffer and one tree of formatters per column, charged to its account. The first error
  * is kept: after it every call gives it again, so that a caller can check at the end. */
 #include "formats/text_writer.h"
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "formats/text_internal.h"
 
 oc_status oci_text_sink_flush(oci_text_sink *sink, oc_error *err)
 {
     int64_t used = sink->used;
     sink->used = 0; /* also when it fails: the writer gives up then */
-    return used == 0 ? OC_OK : oci_write(sink->file, sink->data, used, err);
+    return used == 0 ? OC_OK : sink->drain(sink, sink->data, used, err);
 }
 
 oc_status oci_text_sink_write(oci_text_sink *sink, const char *bytes, int64_t length, oc_error *err)
 {
-    if (sink->used + length > OCI_TEXT_BUFFER_BYTES) {
+    if (sink->used + length > sink->capacity) {
         OC_TRY(oci_text_sink_flush(sink, err));
-        if (length > OCI_TEXT_BUFFER_BYTES / 2) {
-            return oci_write(sink->file, bytes, length, err);
+        if (length > sink->capacity / 2) {
+            return sink->drain(sink, bytes, length, err);
         }
     }
     if (length > 0) {
@@ -28,6 +29,26 @@ oc_status oci_text_sink_write(oci_text_sink *sink, const char *bytes, int64_t le
         sink->used += length;
     }
     return OC_OK;
+}
+
+oc_status oci_text_sink_hex(oci_text_sink *sink, const uint8_t *bytes, int64_t n, oc_error *err)
+{
+    const int64_t piece = sink->capacity / 4;
+    while (n > 0) {
+        int64_t now = oci_min64(n, piece);
+        OC_TRY(oci_text_sink_reserve(sink, 2 * now, err));
+        oci_format_hex(bytes, now, sink->data + sink->used);
+        sink->used += 2 * now;
+        bytes += now;
+        n -= now;
+    }
+    return OC_OK;
+}
+
+static oc_status drain_to_file(oci_text_sink *sink, const char *bytes, int64_t length,
+                               oc_error *err)
+{
+    return oci_write(sink->target, bytes, length, err);
 }
 
 static const oci_text_ops *ops_of(oci_text_format format)
@@ -65,11 +86,12 @@ static oc_status open_writer(oci_text_writer *writer, const oci_text_options *op
     const oci_schema *schema = writer->schema;
     OC_TRY(take_options(writer, options, err));
     void *block;
-    OC_TRY(oci_mem_alloc(writer->mem, schema->n_fields * (int64_t)sizeof *writer->formatters,
-                         &block, err));
+    int64_t formatter_bytes = schema->n_fields * (int64_t)sizeof *writer->formatters;
+    OC_TRY(oci_mem_alloc(writer->mem, formatter_bytes, &block, err));
     writer->formatters = block;
+    memset(block, 0, (size_t)formatter_bytes);
     for (int32_t i = 0; i < schema->n_fields; i++) {
-        OC_TRY(oci_formatter_init(&writer->formatters[i], &schema->fields[i], err));
+        OC_TRY(oci_formatter_init(&writer->formatters[i], &schema->fields[i], writer->mem, err));
     }
     OC_TRY(oci_mem_alloc(writer->mem, OCI_TEXT_BUFFER_BYTES, &block, err));
     writer->sink.data = block;
@@ -84,12 +106,13 @@ oc_status oci_text_writer_open(const oci_env *env, oci_file *file, oci_schema *s
     void *block;
     OC_TRY(oci_mem_alloc(mem, (int64_t)sizeof(oci_text_writer), &block, err));
     oci_text_writer *writer = block;
-    *writer = (oci_text_writer){.env = env,
-                                .ops = ops_of(format),
-                                .mem = mem,
-                                .schema = oci_schema_retain(schema),
-                                .format = format,
-                                .sink = {.file = file}};
+    *writer = (oci_text_writer){
+        .env = env,
+        .ops = ops_of(format),
+        .mem = mem,
+        .schema = oci_schema_retain(schema),
+        .format = format,
+        .sink = {.drain = drain_to_file, .target = file, .capacity = OCI_TEXT_BUFFER_BYTES}};
     oc_status status = open_writer(writer, options, err);
     if (status != OC_OK) {
         oci_text_writer_destroy(writer);
@@ -142,6 +165,9 @@ void oci_text_writer_destroy(oci_text_writer *writer)
         oci_mem_free(writer->mem, writer->sink.data, OCI_TEXT_BUFFER_BYTES);
     }
     if (writer->formatters != NULL) {
+        for (int32_t i = 0; i < writer->schema->n_fields; i++) {
+            oci_formatter_deinit(&writer->formatters[i], writer->mem);
+        }
         oci_mem_free(writer->mem, writer->formatters,
                      writer->schema->n_fields * (int64_t)sizeof *writer->formatters);
     }

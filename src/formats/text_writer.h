@@ -10,6 +10,9 @@
  * (JSON has no such numbers); invalid UTF-8 bytes become U+FFFD in JSON and tables and stay as they
  * are in CSV.
  *
+ * Nested values: JSON arrays and objects as json_value.h says, in CSV and tables as one field that
+ * holds the JSON; in CSV always in quotes. Dictionaries, runs and unions are their values.
+ *
  * Output is collected in a buffer of 64-256 KiB and written with few calls. Sticky error. */
 #ifndef OUTCORE_FORMATS_TEXT_WRITER_H
 #define OUTCORE_FORMATS_TEXT_WRITER_H

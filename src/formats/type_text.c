@@ -394,6 +394,26 @@ static const type_name *find_type(const char *word)
     return NULL;
 }
 
+/* Refuses what is a type, but none that a text field can hold. */
+static oc_status fail_if_nested(const parser *p, const char *word)
+{
+    static const char *const others[] = {"array", "row", "union"};
+    bool nested = *word == '\0' && *p->at == '['; /* int[] */
+    for (int type = OCI_TYPE_LIST; type < OCI_TYPE_COUNT; type++) {
+        nested = nested || strcmp(word, oci_type_name((oci_type)type)) == 0;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        nested = nested || strcmp(word, others[i]) == 0;
+    }
+    if (nested) {
+        OC_FAIL(p->err, OC_EUNSUPPORTED,
+                "could not read columns \"%s\": nested types, as at character %d (\"%.20s\"), are "
+                "not supported in CSV; declare the column as utf8 to get its text",
+                p->text, (int)(p->at - p->text) + 1, p->at);
+    }
+    return OC_OK;
+}
+
 /* Sets the type of a field that has only its name. */
 static oc_status take_type(parser *p, oci_field *field, bool in_dictionary)
 {
@@ -402,6 +422,7 @@ static oc_status take_type(parser *p, oci_field *field, bool in_dictionary)
     peek_word(p, word, &end);
     const type_name *name = find_type(word);
     if (name == NULL) {
+        OC_TRY(fail_if_nested(p, word));
         return fail_at(p, "a type, such as int64, utf8, decimal(15, 2), date or timestamp,");
     }
     p->at = end;
@@ -488,6 +509,7 @@ static oc_status take_columns(parser *p, oci_field **fields, int32_t *n_fields)
         OC_TRY(take_column(p, &(*fields)[*n_fields - 1]));
     } while (take(p, ','));
     skip_blanks(p);
+    OC_TRY(fail_if_nested(p, ""));
     return *p->at == '\0' ? OC_OK : fail_at(p, "\",\"");
 }
 

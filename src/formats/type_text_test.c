@@ -117,6 +117,25 @@ static void wrong_texts_are_refused_with_their_place(void **state)
     }
 }
 
+static void nested_types_are_refused_as_such(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"a list<int32>",
+                                        "a struct<b: int32>",
+                                        "a MAP(text, int)",
+                                        "a int[]",
+                                        "a array<int>",
+                                        "a int64, b run_end_encoded<>",
+                                        "a dictionary<int8, list<utf8>>"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        oc_error err = {0};
+        oci_schema *schema;
+        assert_int_equal(oci_parse_columns(texts[i], &schema, &err), OC_EUNSUPPORTED);
+        assert_null(schema);
+        assert_non_null(strstr(err.message, "nested types, as at character "));
+    }
+}
+
 static void every_prefix_of_a_text_is_read_or_refused(void **state)
 {
     (void)state;
@@ -140,6 +159,7 @@ int main(void)
         cmocka_unit_test(sql_names_are_understood),
         cmocka_unit_test(names_may_be_quoted_and_nulls_forbidden),
         cmocka_unit_test(wrong_texts_are_refused_with_their_place),
+        cmocka_unit_test(nested_types_are_refused_as_such),
         cmocka_unit_test(every_prefix_of_a_text_is_read_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,7 +278,7 @@ static void check_decimal(const char *text, int32_t width, int32_t precision, in
                        .scale = scale};
     oci_field_set_width(&field);
     oci_formatter formatter;
-    assert_int_equal(oci_formatter_init(&formatter, &field, NULL), OC_OK);
+    assert_int_equal(oci_formatter_init(&formatter, &field, NULL, NULL), OC_OK);
     *formatter.format(&formatter, value, out) = '\0';
     assert_string_equal(out, want);
 }
@@ -422,7 +422,7 @@ static void every_timestamp_round_trips(void **state)
                                .unit = (oci_time_unit)unit};
             oci_field_set_width(&field);
             oci_formatter formatter;
-            assert_int_equal(oci_formatter_init(&formatter, &field, NULL), OC_OK);
+            assert_int_equal(oci_formatter_init(&formatter, &field, NULL, NULL), OC_OK);
             char text[OCI_VALUE_TEXT_MAX];
             char *end = formatter.format(&formatter, (const uint8_t *)&value, text);
             int64_t back = 0;
