@@ -18,12 +18,35 @@
 
 /* ---- what can be sorted ---------------------------------------------------------------------- */
 
-static const oci_field *leaf_type(const oci_field *field)
+/* A type in `field` that has no order, or NULL. At most OCI_NESTING_MAX deep. */
+static const oci_field *find_unordered(const oci_field *field)
 {
-    while (field->type == OCI_TYPE_DICTIONARY) {
-        field = field->dictionary;
+    if (field->type == OCI_TYPE_MAP || field->type == OCI_TYPE_DENSE_UNION ||
+        field->type == OCI_TYPE_SPARSE_UNION || oci_field_layout(field) == OCI_LAYOUT_UNKNOWN) {
+        return field;
     }
-    return field;
+    const oci_field *found = field->dictionary == NULL ? NULL : find_unordered(field->dictionary);
+    for (int32_t i = 0; i < field->n_children && found == NULL; i++) {
+        found = find_unordered(&field->children[i]);
+    }
+    return found;
+}
+
+static oc_status check_ordered(const oci_field *field, oc_error *err)
+{
+    char type[128];
+    const oci_field *unordered = find_unordered(field);
+    if (unordered == NULL) {
+        return OC_OK;
+    }
+    oci_field_type_text(field, type, sizeof type);
+    if (unordered == field) {
+        OC_FAIL(err, OC_EUNSUPPORTED, "could not sort by column \"%s\": type %s has no order",
+                field->name, type);
+    }
+    OC_FAIL(err, OC_EUNSUPPORTED,
+            "could not sort by column \"%s\": type %s has no order, because it holds a %s",
+            field->name, type, oci_type_name(unordered->type));
 }
 
 oc_status oci_row_key_check(const oci_schema *schema, const oci_sort_key *keys, int32_t n_keys,
@@ -35,13 +58,7 @@ oc_status oci_row_key_check(const oci_schema *schema, const oci_sort_key *keys, 
                     "sort key %d is column %d: the schema has %d columns, counted from 0", k + 1,
                     keys[k].column, schema->n_fields);
         }
-        const oci_field *field = &schema->fields[keys[k].column];
-        if (oci_field_layout(leaf_type(field)) == OCI_LAYOUT_UNKNOWN) {
-            char type[128];
-            oci_field_type_text(field, type, sizeof type);
-            OC_FAIL(err, OC_EUNSUPPORTED, "could not sort by column \"%s\": type %s has no order",
-                    field->name, type);
-        }
+        OC_TRY(check_ordered(&schema->fields[keys[k].column], err));
     }
     return OC_OK;
 }
@@ -61,18 +78,34 @@ int64_t oci_row_key_stride(const oci_schema *schema, const oci_sort_key *keys, i
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
+/* Through dictionaries and run ends to the values. */
+static void find_leaf(oci_key_part *part)
+{
+    part->leaf = part->column;
+    part->type = part->column->field;
+    for (;;) {
+        if (part->type->type == OCI_TYPE_DICTIONARY) {
+            part->type = part->type->dictionary;
+            part->leaf = part->leaf == NULL ? NULL : part->leaf->dictionary;
+        } else if (part->type->type == OCI_TYPE_RUN_END_ENCODED) {
+            part->type = &part->type->children[1];
+            part->leaf = part->leaf == NULL ? NULL : &part->leaf->children[1];
+        } else {
+            return;
+        }
+    }
+}
+
 static oci_key_part make_part(const oci_batch *batch, const oci_sort_key *key)
 {
     const oci_column *column = &batch->columns[key->column];
-    oci_key_part part = {.column = column, .leaf = column, .type = leaf_type(column->field)};
-    for (const oci_field *field = column->field; field->dictionary != NULL;
-         field = field->dictionary) {
-        part.leaf = part.leaf == NULL ? NULL : part.leaf->dictionary;
-    }
+    oci_key_part part = {.column = column};
+    find_leaf(&part);
     part.width = oci_key_width(part.type);
+    part.is_nested = part.type->n_children > 0 || part.type->type == OCI_TYPE_STRUCT;
     part.null_byte = key->nulls_first ? OCI_KEY_NULLS_FIRST : OCI_KEY_NULLS_LAST;
     part.flip = key->descending ? 0xFF : 0;
-    if (part.width < 0) {
+    if (part.width < 0 && !part.is_nested) {
         oci_key_find_zeros(&part);
     }
     return part;
@@ -90,16 +123,19 @@ static oc_status keys_bytes(const oci_key_part *parts, int32_t n_keys, int64_t r
     *total = rows * stride;
     for (int32_t k = 0; stride == 0 && k < n_keys; k++) {
         int64_t bytes = rows * (1 + parts[k].width);
-        if (parts[k].width < 0) {
+        if (parts[k].is_nested) {
+            OC_TRY(oci_key_nested_total(&parts[k], &bytes, err));
+        } else if (parts[k].width < 0) {
             OC_TRY(oci_key_bytes_total(&parts[k], &bytes, err));
         }
         *total += bytes;
-    }
-    if (stride == 0 && *total > UINT32_MAX) {
-        OC_FAIL(err, OC_EUNSUPPORTED,
-                "could not make sort keys: those of one batch of %" PRId64 " rows take %" PRId64
-                " bytes, and at most %" PRIu32 " are supported; use smaller batches",
-                rows, *total, UINT32_MAX);
+        if (*total > OCI_KEY_BYTES_MAX) {
+            OC_FAIL(err, OC_EUNSUPPORTED,
+                    "could not make sort keys: those of one batch of %" PRId64
+                    " rows take at least %" PRId64 " bytes, and at most %" PRId64
+                    " are supported; use smaller batches",
+                    rows, *total, OCI_KEY_BYTES_MAX);
+        }
     }
     return OC_OK;
 }
@@ -155,7 +191,9 @@ static oc_status place_keys(const oci_key_part *parts, int32_t n_keys, int64_t r
     memset(offsets, 0, ((size_t)rows + 1) * sizeof *offsets);
     uint32_t fixed = 0;
     for (int32_t k = 0; k < n_keys; k++) {
-        if (parts[k].width < 0) {
+        if (parts[k].is_nested) {
+            OC_TRY(oci_key_nested_sizes(&parts[k], offsets + 1, err));
+        } else if (parts[k].width < 0) {
             OC_TRY(oci_key_bytes_sizes(&parts[k], offsets + 1, err));
         } else {
             fixed += (uint32_t)(1 + parts[k].width);
@@ -174,6 +212,10 @@ static oc_status encode_var(const oci_key_part *parts, int32_t n_keys, int64_t r
     assert(offsets[rows] == total);
     oci_key_target target = {.bytes = bytes, .cursors = offsets, .is_lone = n_keys == 1};
     for (int32_t k = 0; k < n_keys; k++) {
+        if (parts[k].is_nested) {
+            OC_TRY(oci_key_encode_nested(&parts[k], &target, err));
+            continue;
+        }
         if (parts[k].width < 0) {
             OC_TRY(oci_key_encode_bytes(&parts[k], &target, err));
             continue;

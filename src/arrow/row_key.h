@@ -3,15 +3,19 @@
  *
  * Order of values, ascending: false < true; numbers by value; floats with -0.0 = 0.0 and all NaNs
  * equal and larger than +infinity; decimals, dates, times, timestamps, durations by value; strings
- * and binary by unsigned bytes; dictionaries by the value they stand for; intervals by their
- * normalised length (months * 30 days, days * 24 h). DESC reverses values; nulls go where the key
- * says, independent of ASC / DESC.
+ * and binary by unsigned bytes; dictionaries and run-end encoded columns by the value they stand
+ * for; intervals by their normalised length (months * 30 days, days * 24 h). Lists compare element
+ * by element, and a prefix is smaller; structs compare field by field. Maps and unions have no
+ * order. DESC reverses values; nulls go where the key says, independent of ASC / DESC. A null
+ * inside a nested value is larger than every value, and is reversed by DESC with the rest of it.
  *
  * Encoding. Each key starts with one byte for null (0x00 nulls first / 0x02 nulls last, 0x01
  * valid); a null key of fixed width is followed by zeros (so that keys of fixed types have a fixed
  * stride). Integers are big-endian with the sign bit flipped, floats likewise after canonicalising,
  * inverted when negative. Strings escape 0x00 as 0x00 0xFF and end with 0x00 0x00, so that no key
- * is a prefix of another. DESC inverts all bytes but the null byte. Source of the technique:
+ * is a prefix of another. Nested values are var-length: elements and fields are encoded like keys,
+ * each behind a byte of its own (0x01 valid, 0x02 null), and a list ends with 0x00; see
+ * row_key_nested.c. DESC inverts all bytes but the first. Source of the technique:
  * Blasgen, Casey, Eswaran, "An encoding method for multifield sorting and indexing", CACM 1977. */
 #ifndef OUTCORE_ARROW_ROW_KEY_H
 #define OUTCORE_ARROW_ROW_KEY_H
@@ -24,7 +28,8 @@ typedef struct oci_sort_key {
     bool nulls_first;
 } oci_sort_key;
 
-/* OC_EINVAL for a column out of range, OC_EUNSUPPORTED (by name) for a type that has no order. */
+/* OC_EINVAL for a column out of range, OC_EUNSUPPORTED (by name) for a type that has no order: map
+ * and unions, and what holds one at any depth. */
 OC_NODISCARD oc_status oci_row_key_check(const oci_schema *schema, const oci_sort_key *keys,
                                          int32_t n_keys, oc_error *err);
 
@@ -44,12 +49,13 @@ typedef struct oci_row_keys {
 int64_t oci_row_key_stride(const oci_schema *schema, const oci_sort_key *keys, int32_t n_keys);
 
 /* Exact bytes that oci_row_keys_encode will ask `mem` for (as one allocation). OC_EUNSUPPORTED when
- * the keys of the batch pass 4 GiB together. */
+ * the keys of the batch pass 4 GiB together, OC_EDATA when a value cannot be reached: an index
+ * outside its dictionary, offsets that descend or leave the child. */
 OC_NODISCARD oc_status oci_row_keys_size(const oci_batch *batch, const oci_sort_key *keys,
                                          int32_t n_keys, int64_t *bytes, oc_error *err);
 
 /* Encodes; memory by oci_mem_try_alloc from `mem`, or from `from` when not NULL. One tight loop per
- * key column and layout. */
+ * key column and layout; nested columns by recursion over their types. Errors as above. */
 OC_NODISCARD oc_status oci_row_keys_encode(const oci_batch *batch, const oci_sort_key *keys,
                                            int32_t n_keys, oci_mem *mem, oci_reservation *from,
                                            oci_row_keys *out, oc_error *err);

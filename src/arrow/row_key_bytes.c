@@ -24,21 +24,15 @@ typedef struct staged_keys {
 
 /* ---- looking values up ----------------------------------------------------------------------- */
 
-static inline int64_t load_offset(const oci_column *column, int64_t row, bool wide)
-{
-    const uint8_t *from = column->values + (column->offset + row) * (wide ? 8 : 4);
-    return wide ? (int64_t)oci_load_le64(from) : (int32_t)oci_load_le32(from);
-}
-
 /* False when the offsets of a value descend. Null slots are marked later. */
 static inline __attribute__((always_inline)) bool stage_offsets(const oci_column *column,
                                                                 int64_t start, int64_t n, bool wide,
                                                                 staged_keys *staged)
 {
     int64_t wrong = 0;
-    int64_t at = load_offset(column, start, wide);
+    int64_t at = oci_key_offset(column, start, wide);
     for (int64_t k = 0; k < n; k++) {
-        int64_t end = load_offset(column, start + k + 1, wide);
+        int64_t end = oci_key_offset(column, start + k + 1, wide);
         staged->from[k] = column->bytes + at;
         staged->length[k] = (int64_t)((uint64_t)end - (uint64_t)at);
         wrong |= at | staged->length[k];
@@ -47,22 +41,37 @@ static inline __attribute__((always_inline)) bool stage_offsets(const oci_column
     return wrong >= 0;
 }
 
-static bool stage_view(const oci_column *column, int64_t row, staged_keys *staged, int64_t k)
+static bool find_view(const oci_column *column, int64_t row, const uint8_t **from, int64_t *length)
 {
     const uint8_t *at = column->values + (column->offset + row) * (int64_t)sizeof(oci_view);
     oci_view view;
     memcpy(&view, at, sizeof view);
-    staged->length[k] = view.length;
+    *length = view.length;
     if (view.length <= (int32_t)sizeof view.inlined) {
-        staged->from[k] = at + offsetof(oci_view, inlined);
+        *from = at + offsetof(oci_view, inlined);
         return view.length >= 0;
     }
     if (view.ref.buffer < 0 || view.ref.buffer >= column->n_view_buffers || view.ref.offset < 0 ||
         (int64_t)view.ref.offset + view.length > column->view_sizes[view.ref.buffer]) {
         return false;
     }
-    staged->from[k] = column->view_buffers[view.ref.buffer] + view.ref.offset;
+    *from = column->view_buffers[view.ref.buffer] + view.ref.offset;
     return true;
+}
+
+/* Where a string lies; false when that makes no sense. */
+static inline bool find_string(const oci_column *column, oci_layout layout, int64_t row,
+                               const uint8_t **from, int64_t *length)
+{
+    if (layout == OCI_LAYOUT_VIEWS) {
+        return find_view(column, row, from, length);
+    }
+    bool wide = layout == OCI_LAYOUT_OFFSETS64;
+    int64_t start = oci_key_offset(column, row, wide);
+    int64_t end = oci_key_offset(column, row + 1, wide);
+    *from = column->bytes + start;
+    *length = (int64_t)((uint64_t)end - (uint64_t)start);
+    return start >= 0 && end >= start;
 }
 
 /* Any layout, row by row; rows -1 are null. */
@@ -74,15 +83,8 @@ static bool stage_rows(const oci_column *leaf, const int64_t *rows, int64_t n, s
         if (rows[k] < 0 || leaf == NULL) {
             staged->from[k] = NULL;
             staged->length[k] = -1;
-        } else if (layout == OCI_LAYOUT_VIEWS) {
-            is_sane &= stage_view(leaf, rows[k], staged, k);
         } else {
-            bool wide = layout == OCI_LAYOUT_OFFSETS64;
-            int64_t start = load_offset(leaf, rows[k], wide);
-            int64_t end = load_offset(leaf, rows[k] + 1, wide);
-            staged->from[k] = leaf->bytes + start;
-            staged->length[k] = end - start;
-            is_sane &= start >= 0 && end >= start;
+            is_sane &= find_string(leaf, layout, rows[k], &staged->from[k], &staged->length[k]);
         }
     }
     return is_sane;
@@ -140,8 +142,8 @@ static bool column_span(const oci_column *column, const uint8_t **from, int64_t 
     if ((!wide && layout != OCI_LAYOUT_OFFSETS32) || column->length == 0) {
         return false;
     }
-    int64_t start = load_offset(column, 0, wide);
-    int64_t end = load_offset(column, column->length, wide);
+    int64_t start = oci_key_offset(column, 0, wide);
+    int64_t end = oci_key_offset(column, column->length, wide);
     *from = column->bytes + start;
     *size = end - start;
     return start >= 0 && end >= start;
@@ -212,6 +214,23 @@ static inline int64_t key_size(const oci_key_part *part, const staged_keys *stag
     }
     int64_t zeros = part->is_zero_free ? 0 : count_zeros(staged->from[k], staged->length[k]);
     return staged->length[k] + zeros + KEY_BYTES_AROUND;
+}
+
+bool oci_key_add_string_sizes(const oci_column *column, int64_t start, int64_t n, int64_t *bytes)
+{
+    oci_layout layout = oci_field_layout(column->field);
+    for (int64_t row = start; row < start + n; row++) {
+        const uint8_t *from;
+        int64_t length;
+        if (oci_key_slot_is_null(column, row)) {
+            *bytes += 1;
+        } else if (find_string(column, layout, row, &from, &length)) {
+            *bytes += length + count_zeros(from, length) + KEY_BYTES_AROUND;
+        } else {
+            return false;
+        }
+    }
+    return true;
 }
 
 oc_status oci_key_bytes_total(const oci_key_part *part, int64_t *total, oc_error *err)
@@ -374,4 +393,19 @@ oc_status oci_key_encode_bytes(const oci_key_part *part, const oci_key_target *t
         write_block(part, &staged, n, target->bytes, target->cursors + i, lone_end);
     }
     return OC_OK;
+}
+
+uint8_t *oci_key_write_strings(const oci_column *column, int64_t start, int64_t n, uint8_t *to)
+{
+    static const oci_key_part ascending = {.null_byte = OCI_KEY_NULL_INSIDE};
+    oci_layout layout = oci_field_layout(column->field);
+    for (int64_t row = start; row < start + n; row++) {
+        const uint8_t *from = NULL;
+        int64_t length = -1;
+        if (!oci_key_slot_is_null(column, row)) {
+            (void)find_string(column, layout, row, &from, &length);
+        }
+        to = write_key(&ascending, from, length, to);
+    }
+    return to;
 }

@@ -4,8 +4,8 @@
  * One loop per type: load, turn into an unsigned number of the same order, flip for DESC, store
  * big-endian. The loops encode null slots too (they hold some bytes, no matter which) and a second
  * pass over the bitmap puts the nulls in; that is cheaper than a test per row. Plain columns are
- * encoded where they lie. Values behind a dictionary, and bools, are first laid side by side in a
- * block. */
+ * encoded where they lie. Values behind a dictionary or run ends, and bools, are first laid side by
+ * side in a block. */
 #include "arrow/row_key_internal.h"
 
 __extension__ typedef __int128 int128;
@@ -31,6 +31,7 @@ int64_t oci_key_width(const oci_field *type)
     case OCI_LAYOUT_BITS: return 1;
     case OCI_LAYOUT_FIXED: return type->byte_width;
     case OCI_LAYOUT_DICTIONARY: return oci_key_width(type->dictionary);
+    case OCI_LAYOUT_RUN_ENDS: return oci_key_width(&type->children[1]);
     default: return -1;
     }
 }
@@ -174,15 +175,14 @@ static void encode_fixed_binary(const uint8_t *values, int64_t width, int64_t n,
     }
 }
 
-/* `n` values side by side, all as if valid. Bools come as bytes. */
-static void encode_values(const oci_key_part *part, const uint8_t *values, int64_t n,
-                          const oci_key_target *target)
+void oci_key_encode_values(const oci_field *type, uint8_t flip_byte, const uint8_t *values,
+                           int64_t n, const oci_key_target *target)
 {
     uint8_t *to = target->bytes;
     const uint32_t *cursors = target->cursors;
     int64_t stride = target->stride;
-    uint64_t flip = part->flip == 0 ? 0 : ~UINT64_C(0);
-    switch (part->type->type) {
+    uint64_t flip = flip_byte == 0 ? 0 : ~UINT64_C(0);
+    switch (type->type) {
     case OCI_TYPE_BOOL:
     case OCI_TYPE_UINT8: ENCODE_ALL(encode_uint8, 1);
     case OCI_TYPE_INT8: ENCODE_ALL(encode_int8, 1);
@@ -208,7 +208,7 @@ static void encode_values(const oci_key_part *part, const uint8_t *values, int64
     case OCI_TYPE_DECIMAL128: ENCODE_ALL(encode_int128, 16);
     case OCI_TYPE_INTERVAL_MONTH_DAY_NANO: ENCODE_ALL(encode_month_day_nano, 16);
     case OCI_TYPE_DECIMAL256: ENCODE_ALL(encode_int256, 32);
-    default: encode_fixed_binary(values, part->width, n, part->flip, target); break;
+    default: encode_fixed_binary(values, type->byte_width, n, flip_byte, target); break;
     }
 }
 
@@ -228,8 +228,9 @@ static void encode_plain(const oci_key_part *part, const oci_key_target *target)
     if (n == 0) {
         return;
     }
-    encode_values(part, part->width == 0 ? NULL : column->values + column->offset * part->width, n,
-                  target);
+    oci_key_encode_values(part->type, part->flip,
+                          part->width == 0 ? NULL : column->values + column->offset * part->width,
+                          n, target);
     if (column->validity == NULL || column->null_count == 0) {
         return;
     }
@@ -243,7 +244,7 @@ static void encode_plain(const oci_key_part *part, const oci_key_target *target)
     }
 }
 
-/* ---- bools, dictionaries, nulls -------------------------------------------------------------- */
+/* ---- bools, what is looked up, nulls --------------------------------------------------------- */
 
 static void stage_values(const oci_key_part *part, const int64_t *rows, int64_t n, uint8_t *staged)
 {
@@ -268,15 +269,16 @@ static void encode_block(const oci_key_part *part, const int64_t *rows, int64_t 
     uint8_t staged[OCI_KEY_BLOCK * STAGED_WIDTH];
     if (part->width <= STAGED_WIDTH) {
         stage_values(part, rows, n, staged);
-        encode_values(part, staged, n, target);
+        oci_key_encode_values(part->type, part->flip, staged, n, target);
     }
     for (int64_t k = 0; k < n; k++) {
         if (rows[k] < 0) {
             put_null(part, target, k);
         } else if (part->width > STAGED_WIDTH) {
             oci_key_target one = {.bytes = oci_key_target_at(target, k)};
-            encode_values(part, part->leaf->values + (part->leaf->offset + rows[k]) * part->width,
-                          1, &one);
+            oci_key_encode_values(part->type, part->flip,
+                                  part->leaf->values + (part->leaf->offset + rows[k]) * part->width,
+                                  1, &one);
         }
     }
 }

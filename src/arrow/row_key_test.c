@@ -1,6 +1,6 @@
 /* Row keys: memcmp of the encoded keys against a plain comparison of the typed values, written
- * independently of the encoding. */
-#include <math.h>
+ * independently of the encoding (tests/support/order_reference.h). */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "base/bits.h"
 #include "base/fault.h"
 #include "support/batch_maker.h"
-
-__extension__ typedef __int128 int128;
+#include "support/column_maker.h"
+#include "support/order_reference.h"
 
 static oci_budget *budget;
 static oci_mem *mem;
@@ -45,152 +45,6 @@ static uint64_t next_random(uint64_t *state)
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return z ^ (z >> 31);
-}
-
-/* ---- the plain comparison -------------------------------------------------------------------- */
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
-static double decode_float16(uint16_t bits)
-{
-    int exponent = (bits >> 10) & 31;
-    double fraction = (bits & 1023) / 1024.0;
-    double magnitude = exponent == 0    ? ldexp(fraction, -14)
-                       : exponent == 31 ? (fraction == 0 ? (double)INFINITY : (double)NAN)
-                                        : ldexp(1 + fraction, exponent - 15);
-    return bits >> 15 ? -magnitude : magnitude;
-}
-
-static double load_float(oci_type type, const uint8_t *p)
-{
-    uint16_t half;
-    float single;
-    double value;
-    switch (type) {
-    case OCI_TYPE_FLOAT16: memcpy(&half, p, sizeof half); return decode_float16(half);
-    case OCI_TYPE_FLOAT32: memcpy(&single, p, sizeof single); return (double)single;
-    default: memcpy(&value, p, sizeof value); return value;
-    }
-}
-
-static int compare_floats(double a, double b)
-{
-    if (isnan(a) || isnan(b)) {
-        return (isnan(a) != 0) - (isnan(b) != 0);
-    }
-    return COMPARE(a, b);
-}
-
-/* Two's complement of any width: the sign first, then bytes from the top. */
-static int compare_signed(const uint8_t *a, const uint8_t *b, int64_t width)
-{
-    int sign_a = (int8_t)a[width - 1] < 0;
-    int sign_b = (int8_t)b[width - 1] < 0;
-    if (sign_a != sign_b) {
-        return sign_b - sign_a;
-    }
-    for (int64_t i = width - 1; i >= 0; i--) {
-        if (a[i] != b[i]) {
-            return COMPARE(a[i], b[i]);
-        }
-    }
-    return 0;
-}
-
-static int compare_unsigned(const uint8_t *a, const uint8_t *b, int64_t width)
-{
-    for (int64_t i = width - 1; i >= 0; i--) {
-        if (a[i] != b[i]) {
-            return COMPARE(a[i], b[i]);
-        }
-    }
-    return 0;
-}
-
-static int128 interval_length(oci_type type, const uint8_t *p)
-{
-    int32_t first = (int32_t)oci_load_le32(p);
-    if (type == OCI_TYPE_INTERVAL_MONTHS) {
-        return first;
-    }
-    int32_t second = (int32_t)oci_load_le32(p + 4);
-    if (type == OCI_TYPE_INTERVAL_DAY_TIME) {
-        return (int128)first * 86400000 + second;
-    }
-    return ((int128)first * 30 + second) * 86400 * 1000000000 + (int64_t)oci_load_le64(p + 8);
-}
-
-static int compare_bytes(const oci_column *a, int64_t row_a, const oci_column *b, int64_t row_b)
-{
-    int64_t length_a;
-    int64_t length_b;
-    const uint8_t *bytes_a = oci_column_bytes_at(a, row_a, &length_a);
-    const uint8_t *bytes_b = oci_column_bytes_at(b, row_b, &length_b);
-    int64_t common = oci_min64(length_a, length_b);
-    int order = common == 0 ? 0 : memcmp(bytes_a, bytes_b, (size_t)common);
-    return order != 0 ? order : COMPARE(length_a, length_b);
-}
-
-/* Two values that are not null. */
-static int compare_values(const oci_column *a, int64_t row_a, const oci_column *b, int64_t row_b)
-{
-    while (a->field->type == OCI_TYPE_DICTIONARY) {
-        row_a = oci_column_index_at(a, row_a);
-        a = a->dictionary;
-    }
-    while (b->field->type == OCI_TYPE_DICTIONARY) {
-        row_b = oci_column_index_at(b, row_b);
-        b = b->dictionary;
-    }
-    int64_t width = a->field->byte_width;
-    const uint8_t *p = a->values + (a->offset + row_a) * width;
-    const uint8_t *q = b->values + (b->offset + row_b) * width;
-    switch (a->field->type) {
-    case OCI_TYPE_BOOL:
-        return (int)oci_bit_get(a->values, a->offset + row_a) -
-               (int)oci_bit_get(b->values, b->offset + row_b);
-    case OCI_TYPE_UINT8:
-    case OCI_TYPE_UINT16:
-    case OCI_TYPE_UINT32:
-    case OCI_TYPE_UINT64: return compare_unsigned(p, q, width);
-    case OCI_TYPE_FLOAT16:
-    case OCI_TYPE_FLOAT32:
-    case OCI_TYPE_FLOAT64:
-        return compare_floats(load_float(a->field->type, p), load_float(a->field->type, q));
-    case OCI_TYPE_INTERVAL_MONTHS:
-    case OCI_TYPE_INTERVAL_DAY_TIME:
-    case OCI_TYPE_INTERVAL_MONTH_DAY_NANO:
-        return COMPARE(interval_length(a->field->type, p), interval_length(a->field->type, q));
-    case OCI_TYPE_FIXED_BINARY: return memcmp(p, q, (size_t)width);
-    case OCI_TYPE_UTF8:
-    case OCI_TYPE_LARGE_UTF8:
-    case OCI_TYPE_UTF8_VIEW:
-    case OCI_TYPE_BINARY:
-    case OCI_TYPE_LARGE_BINARY:
-    case OCI_TYPE_BINARY_VIEW: return compare_bytes(a, row_a, b, row_b);
-    default: return compare_signed(p, q, width);
-    }
-}
-
-static int compare_rows(const oci_batch *batch, const oci_sort_key *keys, int32_t n_keys, int64_t i,
-                        int64_t j)
-{
-    for (int32_t k = 0; k < n_keys; k++) {
-        const oci_column *column = &batch->columns[keys[k].column];
-        int null_i = oci_column_is_null(column, i);
-        int null_j = oci_column_is_null(column, j);
-        int order = 0;
-        if (null_i || null_j) {
-            order = keys[k].nulls_first ? null_j - null_i : null_i - null_j;
-        } else {
-            order = compare_values(column, i, column, j);
-            order = keys[k].descending ? -order : order;
-        }
-        if (order != 0) {
-            return order;
-        }
-    }
-    return 0;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -237,7 +91,7 @@ static void check_order(const oci_batch *batch, const oci_sort_key *keys, int32_
     for (int64_t i = 0; i < batch->length; i++) {
         for (int64_t j = 0; j < batch->length; j++) {
             int order = compare_keys(&encoded, i, j);
-            int wanted = compare_rows(batch, keys, n_keys, i, j);
+            int wanted = order_of_rows(batch, i, batch, j, keys, n_keys);
             if (sign_of(order) != sign_of(wanted)) {
                 fail_msg("rows %lld and %lld of type %s: keys %d, values %d", (long long)i,
                          (long long)j, oci_type_name(batch->columns[keys[0].column].field->type),
@@ -338,7 +192,7 @@ static void keys_are_right_across_blocks_of_rows(void **unused)
                     int64_t b = i < 2999 ? (i * 7 + 1) % 3000
                                          : (int64_t)(next_random(&state) % 3000);
                     assert_int_equal(sign_of(compare_keys(&encoded, a, b)),
-                                     sign_of(compare_rows(batch, keys, n_keys, a, b)));
+                                     sign_of(order_of_rows(batch, a, batch, b, keys, n_keys)));
                 }
                 oci_row_keys_deinit(&encoded);
             }
@@ -630,6 +484,350 @@ static void keys_of_no_columns_are_empty(void **unused)
     oci_batch_release(batch);
 }
 
+/* ---- nested ---------------------------------------------------------------------------------- */
+
+static made_choices random_choices(uint64_t seed, uint8_t *bytes, int64_t size)
+{
+    uint64_t state = seed;
+    for (int64_t i = 0; i + 8 <= size; i += 8) {
+        oci_store_le64(bytes + i, next_random(&state));
+    }
+    return (made_choices){.bytes = bytes, .size = size};
+}
+
+/* The keys of a slice are those of its rows in the whole. */
+static void check_slice(oci_batch *batch, const oci_sort_key *keys, int32_t n_keys, uint64_t bits)
+{
+    oci_batch *slice = NULL;
+    int64_t start = (int64_t)(bits % (uint64_t)(batch->length + 1));
+    int64_t length = (int64_t)(bits / 64 % (uint64_t)(batch->length - start + 1));
+    assert_int_equal(oci_batch_slice(batch, start, length, &slice, NULL), OC_OK);
+    oci_row_keys whole = encode(batch, keys, n_keys);
+    oci_row_keys part = encode(slice, keys, n_keys);
+    for (int64_t i = 0; i < length; i++) {
+        int64_t size[2];
+        const uint8_t *a = oci_row_key_at(&whole, start + i, &size[0]);
+        const uint8_t *b = oci_row_key_at(&part, i, &size[1]);
+        assert_int_equal(size[0], size[1]);
+        assert_memory_equal(a, b, (size_t)size[0]);
+    }
+    oci_row_keys_deinit(&whole);
+    oci_row_keys_deinit(&part);
+    oci_batch_release(slice);
+}
+
+static void keys_order_values_of_random_type_trees(void **unused)
+{
+    (void)unused;
+    enum { BYTES = 1 << 15 };
+    uint8_t *bytes = malloc(BYTES);
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        made_choices choices = random_choices(seed, bytes, BYTES);
+        int32_t depth = (int32_t)(seed % 5);
+        oci_batch *batch = choose_typed_batch(&choices, 3, depth, choose(&choices, 33));
+        assert_int_equal(oci_batch_validate(batch, NULL), OC_OK);
+        check_all_orders(batch);
+        for (int round = 0; round < 3; round++) {
+            oci_sort_key keys[4];
+            int32_t n_keys = 1 + choose(&choices, 4);
+            for (int32_t k = 0; k < n_keys; k++) {
+                keys[k] = (oci_sort_key){.column = choose(&choices, 3),
+                                         .descending = choose(&choices, 2),
+                                         .nulls_first = choose(&choices, 2)};
+            }
+            check_order(batch, keys, n_keys);
+            check_slice(batch, keys, n_keys, seed * 77 + (uint64_t)round);
+        }
+        oci_batch_release(batch);
+    }
+    free(bytes);
+}
+
+/* More rows than are looked up at a time. */
+static void keys_of_nested_columns_are_right_across_blocks_of_rows(void **unused)
+{
+    (void)unused;
+    enum { BYTES = 1 << 20 };
+    uint8_t *bytes = malloc(BYTES);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        made_choices choices = random_choices(seed, bytes, BYTES);
+        oci_batch *batch = choose_typed_batch(&choices, 4, 2, 900);
+        for (int32_t k = 0; k < 4; k++) {
+            oci_sort_key key = {.column = k, .descending = seed & 1, .nulls_first = seed & 2};
+            check_order(batch, &key, 1);
+        }
+        oci_batch_release(batch);
+    }
+    free(bytes);
+}
+
+static oci_field *add_field(oci_field *parent, const char *name, oci_type type)
+{
+    parent->children =
+        realloc(parent->children, ((size_t)parent->n_children + 1) * sizeof *parent->children);
+    oci_field *child = &parent->children[parent->n_children++];
+    assert_int_equal(oci_field_init(child, name, type, true, NULL), OC_OK);
+    return child;
+}
+
+/* A batch of the one column `column`, which gets `field`; takes what the field points to. */
+static oci_batch *one_column(oci_field field, oci_column column)
+{
+    oci_schema *schema = NULL;
+    oci_batch *batch = NULL;
+    oci_field *fields = malloc(sizeof *fields);
+    oci_column *columns = malloc(sizeof *columns);
+    fields[0] = field;
+    assert_int_equal(oci_schema_create(fields, 1, NULL, 0, &schema, NULL), OC_OK);
+    columns[0] = column;
+    columns[0].field = &fields[0];
+    assert_int_equal(
+        oci_batch_adopt(schema, column.length, columns, NULL, NULL, 0, NULL, 0, &batch, NULL),
+        OC_OK);
+    oci_schema_release(schema);
+    return batch;
+}
+
+static oci_field make_field(oci_type type)
+{
+    oci_field field;
+    assert_int_equal(oci_field_init(&field, "a", type, true, NULL), OC_OK);
+    return field;
+}
+
+/* The columns `child` get their fields from those of `batch`'s only column. */
+static void tie_children(oci_batch *batch, oci_column *children)
+{
+    oci_column *column = &batch->columns[0];
+    for (int32_t i = 0; i < column->field->n_children; i++) {
+        children[i].field = &column->field->children[i];
+    }
+    column->children = children;
+}
+
+/* Rows that are told in ascending order, each larger than the one before; the last is null as a
+ * whole. */
+static void check_told_order(const oci_batch *batch)
+{
+    int64_t last = batch->length - 1;
+    for (int bits = 0; bits < 4; bits++) {
+        oci_sort_key key = {.descending = bits & 1, .nulls_first = bits & 2};
+        oci_row_keys keys = encode(batch, &key, 1);
+        for (int64_t i = 0; i + 1 < last; i++) {
+            assert_int_equal(sign_of(compare_keys(&keys, i, i + 1)), key.descending ? 1 : -1);
+        }
+        for (int64_t i = 0; i < last; i++) {
+            assert_int_equal(sign_of(compare_keys(&keys, i, last)), key.nulls_first ? 1 : -1);
+        }
+        oci_row_keys_deinit(&keys);
+    }
+}
+
+/* [], [1], [1, 2], [1, null], [2], [null], [null, 1], null */
+static void keys_order_lists_by_elements_then_length(void **unused)
+{
+    (void)unused;
+    static const int8_t values[] = {1, 1, 2, 1, 0, 2, 0, 0, 1, 7, 7};
+    static const uint8_t valid[] = {0x2F, 0x07}; /* all but 4, 6, 7 */
+    static const int32_t offsets[] = {0, 0, 1, 3, 5, 6, 7, 9, 11};
+    static const uint8_t outer[] = {0x7F};
+    oci_field field = make_field(OCI_TYPE_LIST);
+    (void)add_field(&field, "item", OCI_TYPE_INT8);
+    oci_batch *batch = one_column(field, (oci_column){.length = 8,
+                                                      .null_count = 1,
+                                                      .validity = outer,
+                                                      .values = (const uint8_t *)offsets});
+    oci_column child = {
+        .length = 11, .null_count = -1, .validity = valid, .values = (const uint8_t *)values};
+    tie_children(batch, &child);
+    assert_int_equal(oci_batch_validate(batch, NULL), OC_OK);
+    check_told_order(batch);
+    check_all_orders(batch);
+    oci_batch_release(batch);
+}
+
+/* {1, "a"}, {1, "ab"}, {1, null}, {2, ""}, {null, "a"}, {null, null}, null */
+static void keys_order_structs_by_fields(void **unused)
+{
+    (void)unused;
+    static const int8_t numbers[] = {1, 1, 1, 2, 9, 3, 9};
+    static const int32_t offsets[] = {0, 1, 3, 4, 4, 5, 6, 6};
+    static const uint8_t number_valid[] = {0x4F};
+    static const uint8_t text_valid[] = {0x5B};
+    static const uint8_t outer[] = {0x3F};
+    oci_field field = make_field(OCI_TYPE_STRUCT);
+    (void)add_field(&field, "x", OCI_TYPE_INT8);
+    (void)add_field(&field, "y", OCI_TYPE_UTF8);
+    oci_batch *batch =
+        one_column(field, (oci_column){.length = 7, .null_count = 1, .validity = outer});
+    oci_column children[2] = {{.length = 7,
+                               .null_count = -1,
+                               .validity = number_valid,
+                               .values = (const uint8_t *)numbers},
+                              {.length = 7,
+                               .null_count = -1,
+                               .validity = text_valid,
+                               .values = (const uint8_t *)offsets,
+                               .bytes = (const uint8_t *)"aabzaz"}};
+    tie_children(batch, children);
+    assert_int_equal(oci_batch_validate(batch, NULL), OC_OK);
+    check_told_order(batch);
+    check_all_orders(batch);
+    oci_batch_release(batch);
+}
+
+/* All lists of up to 2 strings of up to 2 bytes that escaping is about. */
+static void keys_order_lists_of_strings_with_zero_bytes(void **unused)
+{
+    (void)unused;
+    static const uint8_t alphabet[] = {0x00, 0x01, 0xFF};
+    enum { STRINGS = 13, LISTS = 1 + STRINGS + STRINGS * STRINGS };
+    uint8_t strings[STRINGS][3] = {{0}}; /* length, bytes */
+    uint8_t bytes[LISTS * 4];
+    int32_t ends[LISTS * 2 + 1] = {0};
+    int32_t offsets[LISTS + 1] = {0};
+    int32_t n = 0;
+    for (int i = 0; i < 3; i++) {
+        memcpy(strings[1 + i], (uint8_t[]){1, alphabet[i], 0}, 3);
+        for (int j = 0; j < 3; j++) {
+            memcpy(strings[4 + i * 3 + j], (uint8_t[]){2, alphabet[i], alphabet[j]}, 3);
+        }
+    }
+    for (int i = 0; i < LISTS; i++) {
+        int parts[2] = {i <= STRINGS ? i - 1 : (i - 1 - STRINGS) / STRINGS,
+                        i <= STRINGS ? -1 : (i - 1 - STRINGS) % STRINGS};
+        for (int k = 0; k < 2 && parts[k] >= 0; k++) {
+            memcpy(bytes + ends[n], strings[parts[k]] + 1, strings[parts[k]][0]);
+            ends[n + 1] = ends[n] + strings[parts[k]][0];
+            n++;
+        }
+        offsets[i + 1] = n;
+    }
+    oci_field field = make_field(OCI_TYPE_LIST);
+    (void)add_field(&field, "item", OCI_TYPE_BINARY);
+    oci_batch *batch =
+        one_column(field, (oci_column){.length = LISTS, .values = (const uint8_t *)offsets});
+    oci_column child = {.length = n, .values = (const uint8_t *)ends, .bytes = bytes};
+    tie_children(batch, &child);
+    check_all_orders(batch);
+    oci_batch_release(batch);
+}
+
+/* A null is larger than NaN, which is larger than infinity; zeros are equal. */
+static void keys_order_floats_in_lists_like_floats(void **unused)
+{
+    (void)unused;
+    static const uint64_t values[] = {UINT64_C(0xFFF0000000000000), /* -infinity */
+                                      UINT64_C(0x8000000000000000),
+                                      0,
+                                      1,
+                                      UINT64_C(0x7FF0000000000000),
+                                      UINT64_C(0x7FF8000000000000), /* NaNs */
+                                      UINT64_C(0xFFF8000000000001),
+                                      UINT64_C(0x7FF4000000000000),
+                                      0};
+    static const int steps[] = {1, 0, 1, 1, 1, 0, 0, 1};
+    static const uint8_t valid[] = {0xFF, 0};
+    static const int64_t offsets[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    for (int bits = 0; bits < 4; bits++) {
+        oci_field field = make_field(OCI_TYPE_LARGE_LIST);
+        (void)add_field(&field, "item", OCI_TYPE_FLOAT64);
+        oci_batch *batch =
+            one_column(field, (oci_column){.length = 9, .values = (const uint8_t *)offsets});
+        oci_column child = {
+            .length = 9, .null_count = 1, .validity = valid, .values = (const uint8_t *)values};
+        tie_children(batch, &child);
+        oci_sort_key key = {.descending = bits & 1, .nulls_first = bits & 2};
+        oci_row_keys keys = encode(batch, &key, 1);
+        for (int i = 0; i < 8; i++) {
+            assert_int_equal(sign_of(compare_keys(&keys, i, i + 1)),
+                             key.descending ? steps[i] : -steps[i]);
+        }
+        oci_row_keys_deinit(&keys);
+        check_all_orders(batch);
+        oci_batch_release(batch);
+    }
+}
+
+static void expect_key(const oci_batch *batch, oci_sort_key key, int64_t row, const char *expected,
+                       int64_t size)
+{
+    int64_t got = 0;
+    oci_row_keys keys = encode(batch, &key, 1);
+    const uint8_t *at = oci_row_key_at(&keys, row, &got);
+    assert_int_equal(got, size);
+    assert_memory_equal(at, expected, (size_t)size);
+    oci_row_keys_deinit(&keys);
+}
+
+/* [{"x": 3}, {"x": null}, null] and null; nulls of a width are followed by zeros. */
+static void nested_keys_have_the_documented_bytes(void **unused)
+{
+    (void)unused;
+    static const uint8_t values[] = {3, 9, 9};
+    static const uint8_t struct_valid[] = {0x03};
+    static const uint8_t value_valid[] = {0x01};
+    static const uint8_t outer[] = {0x01};
+    static const int32_t offsets[] = {0, 3, 3};
+    oci_field field = make_field(OCI_TYPE_LIST);
+    (void)add_field(add_field(&field, "item", OCI_TYPE_STRUCT), "x", OCI_TYPE_INT8);
+    oci_batch *batch = one_column(field, (oci_column){.length = 2,
+                                                      .null_count = 1,
+                                                      .validity = outer,
+                                                      .values = (const uint8_t *)offsets});
+    oci_column leaf = {.length = 3, .null_count = -1, .validity = value_valid, .values = values};
+    oci_column child = {.length = 3, .null_count = -1, .validity = struct_valid, .children = &leaf};
+    tie_children(batch, &child);
+    leaf.field = &child.field->children[0];
+    expect_key(batch, (oci_sort_key){0}, 0, "\x01\x01\x01\x83\x01\x02\x00\x02\x00", 9);
+    expect_key(batch, (oci_sort_key){.descending = true}, 0, "\x01\xFE\xFE\x7C\xFE\xFD\xFF\xFD\xFF",
+               9);
+    expect_key(batch, (oci_sort_key){0}, 1, "\x02", 1);
+    expect_key(batch, (oci_sort_key){.descending = true, .nulls_first = true}, 1, "\x00", 1);
+    oci_batch_release(batch);
+}
+
+/* As deep as types may be, on a small stack. */
+static void *encode_deepest(void *unused)
+{
+    static const int32_t offsets[] = {0, 1};
+    static const int8_t value[] = {5};
+    oci_field field = make_field(OCI_TYPE_LIST);
+    oci_field *at = &field;
+    oci_column columns[OCI_NESTING_MAX];
+    for (int i = 1; i < OCI_NESTING_MAX; i++) {
+        at = add_field(at, "item", i + 1 < OCI_NESTING_MAX ? OCI_TYPE_LIST : OCI_TYPE_INT8);
+        columns[i] = (oci_column){.length = 1, .values = (const uint8_t *)offsets};
+    }
+    columns[OCI_NESTING_MAX - 1].values = (const uint8_t *)value;
+    oci_batch *batch =
+        one_column(field, (oci_column){.length = 1, .values = (const uint8_t *)offsets});
+    tie_children(batch, &columns[1]);
+    for (int i = 1; i + 1 < OCI_NESTING_MAX; i++) {
+        columns[i].children = &columns[i + 1];
+        columns[i + 1].field = &columns[i].field->children[0];
+    }
+    int64_t size = 0;
+    oci_row_keys keys = encode(batch, &(oci_sort_key){0}, 1);
+    (void)oci_row_key_at(&keys, 0, &size);
+    assert_int_equal(size, OCI_NESTING_MAX + 1 + OCI_NESTING_MAX - 1);
+    oci_row_keys_deinit(&keys);
+    oci_batch_release(batch);
+    return unused;
+}
+
+static void keys_of_the_deepest_types_need_little_stack(void **unused)
+{
+    (void)unused;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 256 << 10), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, encode_deepest, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+}
+
 /* ---- failure --------------------------------------------------------------------------------- */
 
 static void check_refuses_columns_out_of_range(void **unused)
@@ -646,16 +844,59 @@ static void check_refuses_columns_out_of_range(void **unused)
     oci_batch_release(batch);
 }
 
-static void encode_reports_refused_memory_and_can_pay_from_a_reservation(void **unused)
+static void expect_no_order(oci_field field, const char *message)
+{
+    oc_error err = {0};
+    oci_schema *schema = NULL;
+    oci_field *fields = malloc(sizeof *fields);
+    fields[0] = field;
+    assert_int_equal(oci_schema_create(fields, 1, NULL, 0, &schema, NULL), OC_OK);
+    assert_int_equal(oci_row_key_check(schema, &(oci_sort_key){0}, 1, &err), OC_EUNSUPPORTED);
+    if (strstr(err.message, message) == NULL) {
+        fail_msg("\"%s\" instead of \"%s\"", err.message, message);
+    }
+    oci_schema_release(schema);
+}
+
+static void add_entries(oci_field *map)
+{
+    oci_field *entries = add_field(map, "entries", OCI_TYPE_STRUCT);
+    (void)add_field(entries, "key", OCI_TYPE_UTF8);
+    (void)add_field(entries, "value", OCI_TYPE_INT32);
+}
+
+static void check_refuses_maps_and_unions_at_any_depth(void **unused)
 {
     (void)unused;
-    oci_fault_plan *plan = oci_fault_plan_create();
-    oci_budget *small = NULL;
-    oci_mem *account = NULL;
-    assert_int_equal(oci_budget_create(1 << 20, oci_fault_allocator(plan), &small, NULL), OC_OK);
-    assert_int_equal(oci_mem_open(small, "keys", &account, NULL), OC_OK);
-    const char *columns[] = {"u", "l"};
-    oci_batch *batch = make_batch(columns, 2, &(arrow_maker){.length = 900});
+    oci_field field = make_field(OCI_TYPE_MAP);
+    add_entries(&field);
+    expect_no_order(
+        field, "could not sort by column \"a\": type map<key: utf8, value: int32> has no order");
+
+    field = make_field(OCI_TYPE_STRUCT);
+    (void)add_field(&field, "x", OCI_TYPE_INT8);
+    add_entries(add_field(add_field(&field, "y", OCI_TYPE_LIST), "item", OCI_TYPE_MAP));
+    expect_no_order(field, "has no order, because it holds a map");
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        oci_type type = sparse ? OCI_TYPE_SPARSE_UNION : OCI_TYPE_DENSE_UNION;
+        field = make_field(type);
+        (void)add_field(&field, "x", OCI_TYPE_INT8);
+        assert_int_equal(oci_field_set_union_ids(&field, NULL, 1, NULL), OC_OK);
+        oci_field *dictionary = malloc(sizeof *dictionary);
+        *dictionary = field;
+        oci_field outer = make_field(OCI_TYPE_DICTIONARY);
+        outer.index_type = OCI_TYPE_INT8;
+        outer.dictionary = dictionary;
+        oci_field_set_width(&outer);
+        expect_no_order(outer, sparse ? "because it holds a sparse_union"
+                                      : "because it holds a dense_union");
+    }
+}
+
+static void check_refused_memory(oci_fault_plan *plan, oci_budget *small, oci_mem *account,
+                                 const oci_batch *batch)
+{
     oci_sort_key keys[2] = {{.column = 0}, {.column = 1}};
     oci_row_keys out = {0};
     oci_reservation reservation = {0};
@@ -676,7 +917,29 @@ static void encode_reports_refused_memory_and_can_pay_from_a_reservation(void **
     oci_row_keys_deinit(&out);
     assert_int_equal(oci_budget_used(small), 0);
     oci_reservation_release(&reservation);
+}
+
+static void encode_reports_refused_memory_and_can_pay_from_a_reservation(void **unused)
+{
+    (void)unused;
+    enum { BYTES = 1 << 14 };
+    uint8_t *bytes = malloc(BYTES);
+    oci_fault_plan *plan = oci_fault_plan_create();
+    oci_budget *small = NULL;
+    oci_mem *account = NULL;
+    assert_int_equal(oci_budget_create(1 << 20, oci_fault_allocator(plan), &small, NULL), OC_OK);
+    assert_int_equal(oci_mem_open(small, "keys", &account, NULL), OC_OK);
+    const char *columns[] = {"u", "l"};
+    oci_batch *batch = make_batch(columns, 2, &(arrow_maker){.length = 900});
+    check_refused_memory(plan, small, account, batch);
     oci_batch_release(batch);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        made_choices choices = random_choices(seed, bytes, BYTES);
+        batch = choose_typed_batch(&choices, 2, 3, 50);
+        check_refused_memory(plan, small, account, batch);
+        oci_batch_release(batch);
+    }
+    free(bytes);
     oci_mem_close(account);
     oci_budget_destroy(small);
     oci_fault_plan_destroy(plan);
@@ -704,6 +967,162 @@ static void encode_refuses_values_that_cannot_be_reached(void **unused)
     expect_edata("c>u", (int8_t[]){0, -1});
     expect_edata("C>l", (uint8_t[]){0, 255});
     expect_edata("l>b", (int64_t[]){INT64_MIN, 0});
+}
+
+/* One column, whose children are given; what it and they need is read from `parent` and
+ * `children`. */
+static void expect_damaged(oci_field field, oci_column parent, oci_column *children,
+                           const char *message)
+{
+    oc_error err = {0};
+    oci_row_keys out = {0};
+    int64_t bytes = 0;
+    oci_batch *batch = one_column(field, parent);
+    if (field.type == OCI_TYPE_DICTIONARY) {
+        children->field = batch->columns[0].field->dictionary;
+        batch->columns[0].dictionary = children;
+    } else {
+        tie_children(batch, children);
+    }
+    assert_int_equal(oci_row_keys_size(batch, &(oci_sort_key){0}, 1, &bytes, NULL),
+                     field.type == OCI_TYPE_RUN_END_ENCODED ? OC_OK : OC_EDATA);
+    assert_int_equal(oci_row_keys_encode(batch, &(oci_sort_key){0}, 1, mem, NULL, &out, &err),
+                     OC_EDATA);
+    assert_non_null(strstr(err.message, message));
+    assert_null(out.block);
+    oci_batch_release(batch);
+}
+
+static oci_field field_of(oci_type type, oci_type child)
+{
+    oci_field field = make_field(type);
+    if (type == OCI_TYPE_RUN_END_ENCODED) {
+        (void)add_field(&field, "run_ends", OCI_TYPE_INT32);
+    }
+    (void)add_field(&field, "item", child);
+    field.list_size = type == OCI_TYPE_FIXED_LIST ? 2 : 0;
+    return field;
+}
+
+static void encode_refuses_nested_values_that_cannot_be_reached(void **unused)
+{
+    (void)unused;
+    static const char outside[] = "outside of what its column holds";
+    static const char descend[] = "offsets of a list descend";
+    static const int8_t bytes[8] = {0};
+#define BYTES_OF(type, ...) ((const uint8_t *)(type[]){__VA_ARGS__})
+    oci_column child = {.length = 4, .values = (const uint8_t *)bytes};
+
+    expect_damaged(field_of(OCI_TYPE_LIST, OCI_TYPE_INT8),
+                   (oci_column){.length = 3, .values = BYTES_OF(int32_t, 0, 3, 2, 4)}, &child,
+                   descend);
+    expect_damaged(field_of(OCI_TYPE_LIST, OCI_TYPE_INT8),
+                   (oci_column){.length = 1, .values = BYTES_OF(int32_t, -1, 2)}, &child, descend);
+    expect_damaged(field_of(OCI_TYPE_LIST, OCI_TYPE_INT8),
+                   (oci_column){.length = 2, .values = BYTES_OF(int32_t, 0, 1, 5)}, &child,
+                   outside);
+    expect_damaged(field_of(OCI_TYPE_LARGE_LIST, OCI_TYPE_INT8),
+                   (oci_column){.length = 2, .values = BYTES_OF(int64_t, 0, INT64_MIN, INT64_MAX)},
+                   &child, descend);
+    expect_damaged(field_of(OCI_TYPE_LIST_VIEW, OCI_TYPE_INT8),
+                   (oci_column){.length = 2,
+                                .values = BYTES_OF(int32_t, 0, 3),
+                                .sizes = BYTES_OF(int32_t, 4, 2)},
+                   &child, outside);
+    expect_damaged(field_of(OCI_TYPE_LARGE_LIST_VIEW, OCI_TYPE_INT8),
+                   (oci_column){.length = 1,
+                                .values = BYTES_OF(int64_t, INT64_MAX),
+                                .sizes = BYTES_OF(int64_t, INT64_MAX)},
+                   &child, outside);
+    expect_damaged(
+        field_of(OCI_TYPE_LIST_VIEW, OCI_TYPE_INT8),
+        (oci_column){.length = 1, .values = BYTES_OF(int32_t, 1), .sizes = BYTES_OF(int32_t, -1)},
+        &child, outside);
+    expect_damaged(field_of(OCI_TYPE_FIXED_LIST, OCI_TYPE_INT8), (oci_column){.length = 3}, &child,
+                   outside);
+    expect_damaged(field_of(OCI_TYPE_STRUCT, OCI_TYPE_INT8), (oci_column){.length = 3, .offset = 2},
+                   &child, outside);
+
+    child = (oci_column){.length = 2, .values = BYTES_OF(int32_t, 0, 5, 3), .bytes = child.values};
+    expect_damaged(field_of(OCI_TYPE_STRUCT, OCI_TYPE_UTF8), (oci_column){.length = 2}, &child,
+                   "offsets of a value are out of bounds");
+
+    /* Runs that end too early; then too few values for them. */
+    oci_column runs[2] = {{.length = 2, .values = BYTES_OF(int32_t, 2, 4)},
+                          {.length = 2, .values = (const uint8_t *)bytes}};
+    expect_damaged(field_of(OCI_TYPE_RUN_END_ENCODED, OCI_TYPE_INT8),
+                   (oci_column){.length = 3, .offset = 2}, runs, "outside its run ends");
+    runs[1].length = 1;
+    expect_damaged(field_of(OCI_TYPE_RUN_END_ENCODED, OCI_TYPE_INT8), (oci_column){.length = 3},
+                   runs, "outside its run ends");
+    runs[0].length = 0;
+    expect_damaged(field_of(OCI_TYPE_RUN_END_ENCODED, OCI_TYPE_INT8), (oci_column){.length = 1},
+                   runs, "outside its run ends");
+
+    /* A dictionary of structs, and a struct of a dictionary. */
+    oci_field field = make_field(OCI_TYPE_DICTIONARY);
+    field.index_type = OCI_TYPE_INT8;
+    field.dictionary = malloc(sizeof *field.dictionary);
+    *field.dictionary = make_field(OCI_TYPE_STRUCT);
+    oci_field_set_width(&field);
+    child = (oci_column){.length = 2};
+    expect_damaged(field, (oci_column){.length = 2, .values = BYTES_OF(int8_t, 0, -1)}, &child,
+                   "an index is outside its dictionary");
+#undef BYTES_OF
+}
+
+static void encode_refuses_indices_inside_nested_values(void **unused)
+{
+    (void)unused;
+    static const int8_t values[2] = {0};
+    static const uint8_t indices[] = {1, 0, 2};
+    oci_field field = make_field(OCI_TYPE_STRUCT);
+    oci_field *inner = add_field(&field, "x", OCI_TYPE_DICTIONARY);
+    inner->index_type = OCI_TYPE_UINT8;
+    inner->dictionary = malloc(sizeof *inner->dictionary);
+    *inner->dictionary = make_field(OCI_TYPE_INT8);
+    oci_field_set_width(inner);
+    oci_column dictionary = {
+        .field = inner->dictionary, .length = 2, .values = (const uint8_t *)values};
+    oci_column child = {.length = 3, .values = indices, .dictionary = &dictionary};
+    expect_damaged(field, (oci_column){.length = 3}, &child, "an index is outside its dictionary");
+}
+
+/* Each of 60000 views is the same 2000 lists of 5 numbers each; the sizes stop being added up at
+ * the limit. */
+static void encode_refuses_nested_keys_of_more_than_4_gib(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 60000, LISTS = 2000 };
+    oc_error err = {0};
+    oci_row_keys out = {0};
+    int32_t *starts = calloc(ROWS, sizeof *starts);
+    int32_t *sizes = calloc(ROWS, sizeof *sizes);
+    int32_t *offsets = calloc(LISTS + 1, sizeof *offsets);
+    int64_t *numbers = calloc(LISTS * 5, sizeof *numbers);
+    for (int i = 0; i < ROWS; i++) {
+        sizes[i] = LISTS;
+    }
+    for (int i = 0; i <= LISTS; i++) {
+        offsets[i] = i * 5;
+    }
+    oci_field field = make_field(OCI_TYPE_LIST_VIEW);
+    (void)add_field(add_field(&field, "item", OCI_TYPE_LIST), "item", OCI_TYPE_INT64);
+    oci_batch *batch = one_column(field, (oci_column){.length = ROWS,
+                                                      .values = (const uint8_t *)starts,
+                                                      .sizes = (const uint8_t *)sizes});
+    oci_column leaf = {.length = LISTS * 5, .values = (const uint8_t *)numbers};
+    oci_column child = {.length = LISTS, .values = (const uint8_t *)offsets, .children = &leaf};
+    tie_children(batch, &child);
+    leaf.field = &child.field->children[0];
+    assert_int_equal(oci_row_keys_encode(batch, &(oci_sort_key){0}, 1, mem, NULL, &out, &err),
+                     OC_EUNSUPPORTED);
+    assert_non_null(strstr(err.message, "use smaller batches"));
+    oci_batch_release(batch);
+    free(starts);
+    free(sizes);
+    free(offsets);
+    free(numbers);
 }
 
 /* One value of 1 MiB behind 16384 rows. */
@@ -750,10 +1169,22 @@ int main(void)
         cmocka_unit_test(keys_do_not_depend_on_how_values_lie),
         cmocka_unit_test(keys_have_the_documented_bytes),
         cmocka_unit_test(keys_of_no_columns_are_empty),
+        cmocka_unit_test(keys_order_values_of_random_type_trees),
+        cmocka_unit_test(keys_of_nested_columns_are_right_across_blocks_of_rows),
+        cmocka_unit_test(keys_order_lists_by_elements_then_length),
+        cmocka_unit_test(keys_order_structs_by_fields),
+        cmocka_unit_test(keys_order_lists_of_strings_with_zero_bytes),
+        cmocka_unit_test(keys_order_floats_in_lists_like_floats),
+        cmocka_unit_test(nested_keys_have_the_documented_bytes),
+        cmocka_unit_test(keys_of_the_deepest_types_need_little_stack),
         cmocka_unit_test(check_refuses_columns_out_of_range),
+        cmocka_unit_test(check_refuses_maps_and_unions_at_any_depth),
         cmocka_unit_test(encode_reports_refused_memory_and_can_pay_from_a_reservation),
         cmocka_unit_test(encode_refuses_values_that_cannot_be_reached),
+        cmocka_unit_test(encode_refuses_nested_values_that_cannot_be_reached),
+        cmocka_unit_test(encode_refuses_indices_inside_nested_values),
         cmocka_unit_test(encode_refuses_keys_of_more_than_4_gib),
+        cmocka_unit_test(encode_refuses_nested_keys_of_more_than_4_gib),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
