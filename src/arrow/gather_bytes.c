@@ -134,14 +134,14 @@ oc_status oci_gather_scan_bytes(oci_gather_job *job, oci_gather_column *column,
 {
     const oci_gather_input *inputs = job->inputs;
     scan_result result;
-    if (job->has_views) {
+    if (job->traits.has_views) {
         result = scan_any(inputs, rows, n);
     } else if (column->layout == OCI_LAYOUT_OFFSETS32) {
-        result = job->may_be_null ? scan_offsets(inputs, rows, n, false, true)
-                                  : scan_offsets(inputs, rows, n, false, false);
+        result = job->traits.may_be_null ? scan_offsets(inputs, rows, n, false, true)
+                                         : scan_offsets(inputs, rows, n, false, false);
     } else {
-        result = job->may_be_null ? scan_offsets(inputs, rows, n, true, true)
-                                  : scan_offsets(inputs, rows, n, true, false);
+        result = job->traits.may_be_null ? scan_offsets(inputs, rows, n, true, true)
+                                         : scan_offsets(inputs, rows, n, true, false);
     }
     if (!result.is_sane || (column->n_bytes + result.n_bytes) >> COLUMN_BYTES_BITS != 0) {
         OC_FAIL(err, OC_EDATA,
@@ -264,7 +264,7 @@ static inline __attribute__((always_inline)) int64_t copy_staged(const staged_va
 static void stage_block(const oci_gather_job *job, const oci_gather_column *column,
                         const oci_row_ref *rows, int64_t n, int64_t at, staged_values *staged)
 {
-    if (job->has_views) {
+    if (job->traits.has_views) {
         stage_any(job->inputs, rows, n, staged);
         return;
     }
@@ -316,14 +316,12 @@ int64_t oci_gather_range_span(const oci_gather_job *job, const oci_gather_column
                                                                                  : last - first;
 }
 
-void oci_gather_range_bytes(oci_gather_job *job, oci_gather_column *column, int64_t n)
+void oci_gather_range_offsets(oci_gather_job *job, oci_gather_column *column, int64_t n, bool wide)
 {
     const oci_gather_input *in = &job->inputs[0];
     uint8_t *offsets = job->slab + column->values_at;
-    uint8_t *bytes = job->slab + column->bytes_at;
-    int64_t width = column->layout == OCI_LAYOUT_OFFSETS64 ? 8 : 4;
-    memset(offsets, 0, (size_t)width);
-    if (width == 8) {
+    memset(offsets, 0, wide ? 8 : 4);
+    if (wide) {
         uint64_t first = n == 0 ? 0 : oci_load_le64(in->values);
         for (int64_t i = 1; i <= n; i++) {
             oci_store_le64(offsets + i * 8, oci_load_le64(in->values + i * 8) - first);
@@ -334,11 +332,19 @@ void oci_gather_range_bytes(oci_gather_job *job, oci_gather_column *column, int6
             oci_store_le32(offsets + i * 4, oci_load_le32(in->values + i * 4) - first);
         }
     }
-    oci_gather_pad(offsets, (n + 1) * width);
+    oci_gather_pad(offsets, (n + 1) * (wide ? 8 : 4));
+}
+
+void oci_gather_range_bytes(oci_gather_job *job, oci_gather_column *column, int64_t n)
+{
+    const oci_gather_input *in = &job->inputs[0];
+    uint8_t *bytes = job->slab + column->bytes_at;
+    bool wide = column->layout == OCI_LAYOUT_OFFSETS64;
+    oci_gather_range_offsets(job, column, n, wide);
     if (column->n_bytes > 0) {
         int64_t first;
         int64_t end;
-        load_offsets(in, 0, width == 8, &first, &end);
+        load_offsets(in, 0, wide, &first, &end);
         memcpy(bytes, in->bytes + first, (size_t)column->n_bytes);
     }
     oci_gather_pad(bytes, column->n_bytes);

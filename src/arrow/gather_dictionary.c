@@ -8,7 +8,7 @@
  *
  * Ids count up in order of first use and are the codes of the output. The values themselves are
  * remembered as rows of the sources' dictionaries, so the output's dictionary is just another
- * gather, whatever its type (dictionaries of dictionaries too). A null value gets no id: its rows
+ * gather, whatever its type (nested ones and dictionaries of dictionaries too). A null value gets no id: its rows
  * become null slots.
  *
  * Tables grow with the distinct codes that are met, not with the size of the dictionaries, and are
@@ -35,32 +35,18 @@ static int64_t index_values_max(oci_type index_type)
     }
 }
 
-oc_status oci_gather_dictionary_create(const oci_gather_column *column, oci_gather_dictionary **out,
-                                       oc_error *err)
+oc_status oci_gather_dictionary_create(oci_gather_column *column, oc_error *err)
 {
-    const oci_field *values = column->field->dictionary;
-    oci_layout layout = oci_field_layout(values);
-    if (layout == OCI_LAYOUT_VIEWS || layout == OCI_LAYOUT_UNKNOWN) {
-        OC_FAIL(err, OC_EINTERNAL,
-                "could not gather column \"%s\": dictionary of %s is not in working form",
-                column->field->name, oci_type_name(values->type));
-    }
     oci_gather_dictionary *dictionary = calloc(1, sizeof *dictionary);
     if (dictionary == NULL) {
-        OC_FAIL(err, OC_ENOMEM, "could not gather column \"%s\": out of memory",
+        OC_FAIL(err, OC_ENOMEM, "could not gather column \"%.80s\": out of memory",
                 column->field->name);
     }
-    *out = dictionary; /* from here on its owner destroys it */
+    column->dictionary = dictionary; /* from here on its owner destroys it */
     dictionary->values_max = index_values_max(column->field->index_type);
-    dictionary->column.field = values;
-    dictionary->column.layout = layout;
-    dictionary->column.index = column->index;
-    dictionary->column.depth = column->depth + 1;
-    if (layout == OCI_LAYOUT_DICTIONARY) {
-        OC_TRY(
-            oci_gather_dictionary_create(&dictionary->column, &dictionary->column.dictionary, err));
-    }
-    return OC_OK;
+    dictionary->column.parent = column;
+    dictionary->column.step = OCI_GATHER_VALUES;
+    return oci_gather_column_init(&dictionary->column, column->field->dictionary, err);
 }
 
 static void free_list(oci_gather_list *list, oci_mem *mem, size_t item_size)
@@ -73,7 +59,7 @@ void oci_gather_dictionary_destroy(oci_gather_dictionary *dictionary, oci_mem *m
     if (dictionary == NULL) {
         return;
     }
-    oci_gather_dictionary_destroy(dictionary->column.dictionary, mem);
+    oci_gather_column_deinit(&dictionary->column, mem);
     free_list(&dictionary->codes, mem, sizeof(oci_gather_code));
     free_list(&dictionary->code_slots, mem, sizeof(uint32_t));
     free_list(&dictionary->values, mem, sizeof(oci_row_ref));
@@ -203,6 +189,24 @@ void oci_gather_restore_dictionary(oci_gather_dictionary *dictionary)
 
 /* ---- scan ------------------------------------------------------------------------------------ */
 
+/* Null, and not just a union of which the value is null: that is told apart by its type id. */
+static bool value_is_null(const oci_column *column, int64_t row)
+{
+    for (;;) {
+        if (column->field->type == OCI_TYPE_RUN_END_ENCODED) {
+            row = oci_column_run_at(column, row);
+            column = &column->children[1];
+        } else if (column->dictionary != NULL &&
+                   (column->validity == NULL ||
+                    oci_bit_get(column->validity, column->offset + row))) {
+            row = oci_column_index_at(column, row);
+            column = column->dictionary;
+        } else {
+            return column->field->union_ids == NULL && oci_column_is_null(column, row);
+        }
+    }
+}
+
 /* The id of a value that is not null; a new one when it was not seen before. */
 static oc_status find_value(const oci_gather_job *job, oci_gather_dictionary *dictionary,
                             uint32_t source, uint32_t code, uint32_t *id, oc_error *err)
@@ -249,7 +253,7 @@ static oc_status add_code(const oci_gather_job *job, const oci_gather_column *co
     }
     OC_TRY(make_room_for_code(dictionary, job->mem, err));
     *id = OCI_GATHER_NULL_ID;
-    if (!oci_column_is_null(from, (int64_t)code)) {
+    if (!value_is_null(from, (int64_t)code)) {
         OC_TRY(find_value(job, dictionary, source, (uint32_t)code, id, err));
     }
     oci_gather_code *codes = dictionary->codes.items;
@@ -387,7 +391,6 @@ static oc_status scan_codes(oci_gather_job *job, oci_gather_column *column, cons
 oc_status oci_gather_scan_dictionary(oci_gather_job *job, oci_gather_column *column,
                                      const oci_row_ref *rows, int64_t n, oc_error *err)
 {
-    oci_gather_dictionary *dictionary = column->dictionary;
     uint64_t indices[STAGED_ROWS];
     for (int64_t i = 0; i < n; i += STAGED_ROWS) {
         int64_t count = oci_min64(STAGED_ROWS, n - i);
@@ -396,15 +399,6 @@ oc_status oci_gather_scan_dictionary(oci_gather_job *job, oci_gather_column *col
         stage_indices(job->inputs, rows + i, count, column->field->index_type, indices);
         OC_TRY(scan_codes(job, column, rows + i, count, indices, err));
     }
-    int64_t scanned = dictionary->n_values_scanned;
-    if (dictionary->n_values == scanned) {
-        return OC_OK;
-    }
-    const oci_row_ref *values = dictionary->values.items;
-    OC_TRY(oci_gather_prepare(job, &dictionary->column, 0, err));
-    OC_TRY(oci_gather_scan_column(job, &dictionary->column, values + scanned,
-                                  dictionary->n_values - scanned, err));
-    dictionary->n_values_scanned = dictionary->n_values;
     return OC_OK;
 }
 

@@ -6,7 +6,8 @@
  * the scan is the one that oci_gather itself uses. The step bounds what is looked at in vain: at
  * most about two steps of rows.
  *
- * Besides bytes, two things end a batch: 32-bit offsets and the index type of a dictionary. */
+ * Besides bytes, two things end a batch: 32-bit offsets (of strings, lists and dense unions) and
+ * the index type of a dictionary, at any depth. */
 
 #include "arrow/gather_internal.h"
 
@@ -17,25 +18,15 @@ int64_t oci_gather_offset_max = INT32_MAX;
 #define STEP_ROWS            1024
 #define STEP_ROWS_PER_SOURCE 4
 
-static bool column_fits(const oci_gather_column *column)
-{
-    const oci_gather_dictionary *dictionary = column->dictionary;
-    if (column->layout == OCI_LAYOUT_OFFSETS32 && column->n_bytes > oci_gather_offset_max) {
-        return false;
-    }
-    return dictionary == NULL ||
-           (dictionary->n_values <= dictionary->values_max && column_fits(&dictionary->column));
-}
-
 static bool job_fits(oci_gather_job *job, int64_t n, int64_t max_bytes, int64_t *bytes)
 {
     *bytes = oci_gather_place(job, n, 0);
     for (int32_t c = 0; c < job->schema->n_fields; c++) {
-        if (!column_fits(&job->columns[c])) {
+        if (!oci_gather_column_fits(&job->columns[c], oci_gather_offset_max)) {
             return false;
         }
     }
-    return *bytes <= max_bytes;
+    return *bytes <= max_bytes && !job->stopped;
 }
 
 static void save_columns(oci_gather_job *job)
@@ -50,6 +41,7 @@ static void restore_columns(oci_gather_job *job)
     for (int32_t c = 0; c < job->schema->n_fields; c++) {
         oci_gather_restore_column(&job->columns[c]);
     }
+    job->stopped = false;
 }
 
 /* Invariant: `fit` rows are scanned and fit, `too_many` (if <= n) are known not to. */

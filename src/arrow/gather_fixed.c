@@ -142,7 +142,7 @@ static void zero_null_values(const uint8_t *validity, int64_t at, int64_t n, uin
 void oci_gather_fill_fixed(oci_gather_job *job, oci_gather_column *column, const oci_row_ref *rows,
                            int64_t n, int64_t at)
 {
-    int64_t width = column->field->byte_width;
+    int64_t width = column->width;
     uint8_t *values = job->slab + column->values_at;
     gather_values(job->inputs, rows, n, values + at * width, width);
     if (column->has_nulls) {
@@ -182,7 +182,7 @@ void oci_gather_range_bits(oci_gather_job *job, oci_gather_column *column, int64
 
 void oci_gather_range_fixed(oci_gather_job *job, oci_gather_column *column, int64_t n)
 {
-    int64_t width = column->field->byte_width;
+    int64_t width = column->width;
     uint8_t *values = job->slab + column->values_at;
     if (n > 0 && width > 0) {
         memcpy(values, job->inputs[0].values, (size_t)(n * width));

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "arrow/gather.h"
-#include "base/bits.h"
 #include "base/fault.h"
 #include "support/batch_maker.h"
 #include "support/gather_check.h"
@@ -39,82 +38,6 @@ static void close_fixture(fixture *f)
     assert_int_equal(arrow_maker_live(), 0);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-static int64_t random_below(uint64_t *state, int64_t n)
-{
-    return (int64_t)(next_random(state) % (uint64_t)n);
-}
-
-/* One of the many ways in which an array of `length` rows may lie. */
-static arrow_maker random_maker(uint64_t *state, int64_t length)
-{
-    static const int32_t null_percents[] = {0, 1, 30, 100};
-    uint64_t bits = next_random(state);
-    return (arrow_maker){
-        .seed = next_random(state) % 3,
-        .first_row = random_below(state, 1000),
-        .length = length,
-        .null_percent = null_percents[random_below(state, 4)],
-        .distinct = bits & 1 ? 0 : 5,
-        .string_max = bits & 2 ? 0 : 90,
-        .offset = bits & 4 ? random_below(state, 70) : 0,
-        .struct_offset = bits & 8 ? random_below(state, 70) : 0,
-        .garbage = bits & 16,
-        .unaligned = bits & 32,
-        .hide_null_count = bits & 64,
-        .always_validity = bits & 128,
-    };
-}
-
-static oci_schema *working_schema(const oci_batch *batch)
-{
-    oci_schema *working = NULL;
-    assert_int_equal(oci_schema_working(batch->schema, &working, NULL), OC_OK);
-    return working;
-}
-
-/* Gathers, checks everything that is promised, fit's size included. */
-static oci_batch *gather_and_check(fixture *f, oci_schema *schema, const oci_batch *const *sources,
-                                   const oci_row_ref *rows, int64_t n, int64_t head_bytes)
-{
-    oc_error err = {0};
-    oci_batch *out = NULL;
-    int64_t n_fit = -1;
-    int64_t bytes = -1;
-    if (oci_gather_fit(schema, sources, rows, n, INT64_MAX, f->mem, &n_fit, &bytes, &err) !=
-            OC_OK ||
-        oci_gather(schema, sources, rows, n, head_bytes, f->mem, NULL, &out, &err) != OC_OK) {
-        fail_msg("gather failed: %s", err.message);
-    }
-    check_gathered_values(out, sources, rows, n);
-    check_gathered_form(out, head_bytes);
-    assert_int_equal(n_fit, n);
-    assert_int_equal(out->slab_bytes, bytes + oci_round_up(head_bytes, 64));
-    return out;
-}
-
-static int64_t pick_random_rows(uint64_t *state, const oci_batch *const *sources, int64_t n_sources,
-                                int64_t n, oci_row_ref *rows)
-{
-    for (int64_t i = 0; i < n; i++) {
-        int64_t s = random_below(state, n_sources);
-        while (sources[s] == NULL || sources[s]->length == 0) {
-            s = (s + 1) % n_sources;
-        }
-        rows[i] = (oci_row_ref){.source = (uint32_t)s,
-                                .row = (uint32_t)random_below(state, sources[s]->length)};
-    }
-    return n;
-}
-
 /* ---- every type ------------------------------------------------------------------------------ */
 
 static void check_format_once(fixture *f, const char *format, uint64_t seed)
@@ -132,7 +55,7 @@ static void check_format_once(fixture *f, const char *format, uint64_t seed)
         const oci_batch *const *from = (const oci_batch *const *)sources;
         int64_t n =
             pick_random_rows(&state, from, random_below(&state, 2) ? 5 : 1, lengths[k], rows);
-        oci_batch_release(gather_and_check(f, schema, from, rows, n, (int64_t)k * 20));
+        oci_batch_release(gather_and_check(f->mem, schema, from, rows, n, (int64_t)k * 20));
     }
     oci_schema_release(schema);
     for (int s = 0; s < 5; s++) {
@@ -174,7 +97,7 @@ static void gather_equals_copy_by_rows_for_all_small_picks(void **unused)
                         (oci_row_ref){.source = (uint32_t)rest % 4 / 2, .row = (uint32_t)rest % 2};
                 }
                 oci_batch_release(
-                    gather_and_check(&f, schema, (const oci_batch *const *)sources, rows, n, 0));
+                    gather_and_check(f.mem, schema, (const oci_batch *const *)sources, rows, n, 0));
             }
         }
         oci_schema_release(schema);
@@ -204,7 +127,7 @@ static void gather_copies_all_columns_of_many_sources(void **unused)
         int64_t n = lengths[k];
         assert_int_equal(oci_gather_fit(schema, from, rows, n, INT64_MAX, f.mem, &n, NULL, NULL),
                          OC_OK);
-        oci_batch_release(gather_and_check(&f, schema, from, rows, n, 100));
+        oci_batch_release(gather_and_check(f.mem, schema, from, rows, n, 100));
     }
     oci_schema_release(schema);
     for (int s = 0; s < SOURCES_MAX; s++) {
@@ -231,7 +154,7 @@ static void gather_takes_views_and_offsets_side_by_side(void **unused)
         oci_schema *schema = working_schema(sources[0]);
         const oci_batch *const *from = (const oci_batch *const *)sources;
         pick_random_rows(&state, from, 4, 500, rows);
-        oci_batch_release(gather_and_check(&f, schema, from, rows, 500, 0));
+        oci_batch_release(gather_and_check(f.mem, schema, from, rows, 500, 0));
         oci_schema_release(schema);
         for (int s = 0; s < 4; s++) {
             oci_batch_release(sources[s]);
@@ -247,7 +170,7 @@ static void gather_without_columns_keeps_the_number_of_rows(void **unused)
     oci_batch *source = make_batch(NULL, 0, &(arrow_maker){.length = 5});
     const oci_batch *const sources[] = {source};
     oci_row_ref rows[3] = {{0, 4}, {0, 0}, {0, 4}};
-    oci_batch *out = gather_and_check(&f, source->schema, sources, rows, 3, 0);
+    oci_batch *out = gather_and_check(f.mem, source->schema, sources, rows, 3, 0);
     assert_int_equal(out->length, 3);
     oci_batch_release(out);
     oci_batch_release(source);
@@ -266,7 +189,7 @@ static void gather_can_read_what_it_made(void **unused)
     for (int round = 0; round < 3; round++) {
         const oci_batch *const sources[] = {batch};
         pick_random_rows(&state, sources, 1, 64, rows);
-        oci_batch *next = gather_and_check(&f, schema, sources, rows, 64, 0);
+        oci_batch *next = gather_and_check(f.mem, schema, sources, rows, 64, 0);
         oci_batch_release(batch);
         batch = next;
     }
@@ -276,30 +199,6 @@ static void gather_can_read_what_it_made(void **unused)
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
-
-static void check_range(fixture *f, oci_schema *schema, const oci_batch *source, int64_t start,
-                        int64_t n)
-{
-    oci_row_ref rows[3000];
-    oci_batch *range = NULL;
-    int64_t n_fit = -1;
-    int64_t bytes = -1;
-    for (int64_t i = 0; i < n; i++) {
-        rows[i] = (oci_row_ref){.source = 0, .row = (uint32_t)(start + i)};
-    }
-    oci_batch *picked = gather_and_check(f, schema, &source, rows, n, 0);
-    assert_int_equal(oci_gather_range(schema, source, start, n, 70, f->mem, NULL, &range, NULL),
-                     OC_OK);
-    check_gathered_form(range, 70);
-    check_same_slabs(picked, 0, range, 70);
-    assert_int_equal(
-        oci_gather_range_fit(schema, source, start, n, INT64_MAX, f->mem, &n_fit, &bytes, NULL),
-        OC_OK);
-    assert_int_equal(n_fit, n);
-    assert_int_equal(bytes, picked->slab_bytes);
-    oci_batch_release(range);
-    oci_batch_release(picked);
-}
 
 static void range_has_the_bytes_of_a_gather_of_the_same_rows(void **unused)
 {
@@ -313,7 +212,7 @@ static void range_has_the_bytes_of_a_gather_of_the_same_rows(void **unused)
             oci_schema *schema = working_schema(source);
             for (int64_t start = 0; start <= 19; start++) {
                 for (int64_t n = 0; start + n <= 19; n++) {
-                    check_range(&f, schema, source, start, n);
+                    check_range(f.mem, schema, source, start, n);
                 }
             }
             oci_schema_release(schema);
@@ -333,8 +232,8 @@ static void range_has_the_bytes_of_a_gather_when_it_takes_several_blocks(void **
         oci_batch *source = make_batch(arrow_maker_formats, arrow_maker_n_formats, &maker);
         oci_schema *schema = working_schema(source);
         int64_t start = random_below(&state, 500);
-        check_range(&f, schema, source, start, 1 + random_below(&state, 3000 - start));
-        check_range(&f, schema, source, start, 2048);
+        check_range(f.mem, schema, source, start, 1 + random_below(&state, 3000 - start));
+        check_range(f.mem, schema, source, start, 2048);
         oci_schema_release(schema);
         oci_batch_release(source);
     }
