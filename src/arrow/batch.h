@@ -119,6 +119,9 @@ OC_NODISCARD oc_status oci_batch_output(oci_batch *batch, oci_schema *schema, oc
  * its child. Fewer rows always help but with dictionaries whose values are run-end encoded. */
 int64_t oci_batch_output_rows(const oci_batch *batch, const oci_schema *schema, int64_t start,
                               int64_t n);
+/* Rows that the maker of batches to be handed out with `schema` should not pass, so that trimmed
+ * dictionaries can be counted too (unless they lie below a list). */
+int64_t oci_schema_output_rows(const oci_schema *schema);
 
 /* Hands the batch out as a struct array, through oci_batch_output; consumes the caller's reference,
  * also on failure. Exported memory stays charged until the consumer releases it, and may outlive
@@ -135,6 +138,10 @@ OC_NODISCARD oc_status oci_batch_export(oci_batch *batch, oci_schema *schema, oc
 OC_NODISCARD oc_status oci_batch_validate(const oci_batch *batch, oc_error *err);
 OC_NODISCARD oc_status oci_column_validate(const oci_column *column, int64_t bytes_size,
                                            oc_error *err);
+/* The same for arrays that are handed in one thin slice after the other, with all rows of their
+ * children each time: children of lists, maps, fixed-size lists, structs and sparse unions are
+ * checked only where the batch's rows refer to them. Nothing else of these may be read then. */
+OC_NODISCARD oc_status oci_batch_validate_rows(const oci_batch *batch, oc_error *err);
 
 /* ---- making ---------------------------------------------------------------------------------- */
 

@@ -646,3 +646,22 @@ int64_t oci_batch_output_rows(const oci_batch *batch, const oci_schema *schema, 
     }
     return n;
 }
+
+/* The fewest rows that run ends of a field or what is below it can count. */
+static int64_t least_run_end_max(const oci_field *field)
+{
+    int64_t rows = field->type == OCI_TYPE_RUN_END_ENCODED ? run_end_max(field) : INT64_MAX;
+    for (int32_t i = 0; i < field->n_children; i++) {
+        rows = oci_min64(rows, least_run_end_max(&field->children[i]));
+    }
+    return field->dictionary == NULL ? rows : oci_min64(rows, least_run_end_max(field->dictionary));
+}
+
+int64_t oci_schema_output_rows(const oci_schema *schema)
+{
+    int64_t rows = INT64_MAX;
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        rows = oci_min64(rows, least_run_end_max(&schema->fields[i]));
+    }
+    return rows;
+}

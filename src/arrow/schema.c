@@ -445,6 +445,27 @@ failed:
     return status;
 }
 
+static int32_t count_dictionaries(const oci_field *field)
+{
+    int32_t n = 0;
+    if (field->dictionary != NULL) {
+        n += 1 + count_dictionaries(field->dictionary);
+    }
+    for (int32_t i = 0; i < field->n_children; i++) {
+        n += count_dictionaries(&field->children[i]);
+    }
+    return n;
+}
+
+int32_t oci_schema_dictionaries(const oci_schema *schema)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        n += count_dictionaries(&schema->fields[i]);
+    }
+    return n;
+}
+
 /* ---- working form ---------------------------------------------------------------------------- */
 
 static bool is_working(const oci_field *field)

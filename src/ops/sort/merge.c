@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ops/sort/copy_rows.h"
 
 /* Rows of the buffer whose keys are fetched ahead: they lie in no order, and a miss takes about as
  * long as noting this many rows. */
@@ -650,10 +651,8 @@ static oc_status gather_noted(oci_merge *merge, int64_t max_bytes, oci_batch **o
     const oci_merge_config *config = &merge->config;
     const oci_batch *const *sources = (const oci_batch *const *)merge->sources;
     int64_t n;
-    OC_TRY(oci_gather_fit(config->schema, sources, merge->noted, merge->n_noted, max_bytes,
-                          config->mem, &n, NULL, err));
-    OC_TRY(oci_gather(config->schema, sources, merge->noted, n, config->head_bytes, config->mem,
-                      NULL, out, err));
+    OC_TRY(oci_copy_rows(config->schema, sources, merge->noted, merge->n_noted, max_bytes,
+                         config->head_bytes, config->mem, &n, out, err));
     int64_t key_bytes = 0;
     for (int64_t i = 0; i < n; i++) {
         key_bytes += merge->noted_key_sizes[i];

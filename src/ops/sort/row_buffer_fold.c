@@ -34,16 +34,6 @@ void oci_row_buffer_set_fold(oci_row_buffer *buffer, int64_t bytes)
     buffer->fold_bytes = bytes;
 }
 
-static bool has_dictionary(const oci_schema *schema)
-{
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        if (schema->fields[i].dictionary != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_ordered(const oci_entry *entries, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -185,7 +175,7 @@ void oci_row_buffer_fold(oci_row_buffer *buffer)
     int64_t needed = bytes + bytes / 4 + buffer->key_bytes / buffer->rows * rows +
                      2 * oci_entries_bytes(rows);
     if (rows >= FOLD_ROWS_MIN && oci_budget_free(oci_mem_budget(buffer->mem)) >= needed &&
-        !has_dictionary(buffer->batches[0]->schema)) {
+        oci_schema_dictionaries(buffer->batches[0]->schema) == 0) {
         fold_segment(buffer);
     }
     buffer->folded_chunks = buffer->n_chunks;

@@ -1,8 +1,9 @@
-/* The external sort as a stream: taking input, giving out rows.
+/* The external sort as a stream: making it, giving out rows, giving memory back.
  *
- *   input batch -> chunk (as it is, or compacted) -> keys -> row buffer
- *      budget refuses -> the buffer is sorted and spilled as a run (sort_spill.c), and the chunk is
- * tried again end of input -> nothing spilled: rows come from the buffer in order (phase MEMORY)
+ *   input batch -> chunk (as it is, or compacted) -> keys -> row buffer         (sort_input.c)
+ *      budget refuses -> the buffer is sorted and spilled as a run, and the     (sort_spill.c)
+ *                        chunk is tried again
+ *   end of input -> nothing spilled: rows come from the buffer in order (phase MEMORY)
  *                -> else: runs and buffer are merged (phase MERGE)
  *
  * Memory. Chunks, keys and entries are charged as they come. What spilling needs (two slabs, an
@@ -44,10 +45,6 @@
 #define FOLD_LIMIT_MIN (8 * FOLD_BYTES)
 /* Gathering has a fixed cost per call, so smaller output batches are slices of one of this size. */
 #define GATHER_ROWS_MIN 4096
-/* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each
- * chunk has a fixed cost. */
-#define CHUNK_ROWS_MIN 512
-#define SMALL_ROWS_MAX 4096
 /* More rows than there can be: the same as all, and sums with it do not overflow. */
 #define LIMIT_MAX ((int64_t)1 << 60)
 /* At most 1/16 of the limit goes into the list of runs. */
@@ -60,25 +57,6 @@ static void sort_close(oci_stream *stream);
 static int64_t sort_held(void *self);
 static int64_t sort_reclaim(void *self, int64_t bytes);
 
-/* A value that differs from thread to thread and is never 0. */
-static uintptr_t thread_identity(void)
-{
-    static _Thread_local char mark;
-    return (uintptr_t)&mark;
-}
-
-static int32_t count_dictionaries(const oci_schema *schema)
-{
-    int32_t n = 0;
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        const oci_field *field = schema->fields[i].dictionary;
-        for (; field != NULL; field = field->dictionary) {
-            n++;
-        }
-    }
-    return n;
-}
-
 void oci_sort_derive_output(oci_sort *sort)
 {
     int64_t part = oci_min64(oci_sort_share(sort) / 16, OUTPUT_BYTES_MAX);
@@ -87,17 +65,20 @@ void oci_sort_derive_output(oci_sort *sort)
     int64_t wanted = oci_max64(sort->env->batch_rows, GATHER_ROWS_MIN);
     rows = oci_min64(oci_min64(wanted, rows), OCI_GATHER_ROWS_MAX);
     rows = oci_min64(rows, oci_sort_dictionary_rows_max(sort));
+    rows = oci_min64(rows, oci_schema_output_rows(sort->announced));
     sort->output_rows = OCI_TINY(3, rows);
 }
 
 static void derive_sizes(oci_sort *sort)
 {
-    sort->n_dictionaries = count_dictionaries(sort->base.schema);
+    sort->n_dictionaries = oci_schema_dictionaries(sort->base.schema);
     int64_t limit = oci_budget_limit(sort->env->budget);
     sort->block_bytes = oci_env_block_bytes(sort->env);
     sort->block_rows =
         oci_min64(OCI_GATHER_ROWS_MAX, oci_max64(ROWS_MIN, sort->block_bytes / ROW_BYTES_ASSUMED));
     sort->block_rows = oci_min64(sort->block_rows, oci_sort_dictionary_rows_max(sort));
+    /* Blocks of the last run are handed out as they are. */
+    sort->block_rows = oci_min64(sort->block_rows, oci_schema_output_rows(sort->announced));
     int64_t runs = limit / RUN_LIST_SHARE / (int64_t)sizeof(oci_sorted_run);
     sort->runs_max = (int32_t)oci_max64(16, oci_min64(runs, 1 << 20));
     sort->block_rows = OCI_TINY(7, sort->block_rows);
@@ -113,7 +94,8 @@ static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_k
     }
     memcpy(sort->keys, keys, sizeof *keys * (size_t)n_keys);
     sort->n_keys = n_keys;
-    OC_TRY(oci_schema_working(sort->input->schema, &sort->base.schema, err));
+    sort->announced = oci_schema_retain(sort->input->schema);
+    OC_TRY(oci_schema_working(sort->announced, &sort->base.schema, err));
     OC_TRY(oci_row_key_check(sort->base.schema, keys, n_keys, err));
     OC_TRY(oci_mem_open(sort->env->budget, "sort", &sort->mem, err));
     sort->workspace.mem = sort->mem;
@@ -154,16 +136,6 @@ oc_status oci_sort_open(const oci_env *env, oci_spill_manager *manager, oci_stre
     return OC_OK;
 }
 
-static void release_small(oci_sort *sort)
-{
-    for (int32_t i = 0; i < sort->n_small; i++) {
-        oci_batch_release(sort->small[i]);
-    }
-    sort->n_small = 0;
-    sort->small_rows = 0;
-    sort->small_bytes = 0;
-}
-
 /* Gives back everything but the stream itself; also when the work ends before the stream is closed.
  */
 static void release_work(oci_sort *sort)
@@ -172,7 +144,7 @@ static void release_work(oci_sort *sort)
     sort->rest = NULL;
     oci_merge_destroy(sort->merge);
     sort->merge = NULL;
-    release_small(sort);
+    oci_sort_release_small(sort);
     if (sort->buffer != NULL) {
         oci_row_buffer_clear(sort->buffer);
     }
@@ -209,316 +181,11 @@ static void sort_close(oci_stream *stream)
     oci_worker_destroy(sort->worker);
     oci_mem_close(sort->mem);
     oci_schema_release(sort->base.schema);
+    oci_schema_release(sort->announced);
     oci_spill_manager_release(sort->manager);
     pthread_mutex_destroy(&sort->lock);
     free(sort->keys);
     free(sort);
-}
-
-/* -- taking input ------------------------------------------------------------------------------ */
-
-static void note_held(oci_sort *sort)
-{
-    atomic_store(&sort->held, oci_row_buffer_bytes(sort->buffer));
-}
-
-/* After a refusal: spills the buffer, or waits when it is empty and others have more than their
- * share. OC_OK: try again. */
-static oc_status make_room(oci_sort *sort, int *steps, oc_error *err)
-{
-    if (oci_row_buffer_rows(sort->buffer) > 0) {
-        return oci_sort_spill(sort, 0, err);
-    }
-    int64_t could_have = oci_mem_held(sort->mem) + oci_mem_available(sort->mem);
-    return could_have < oci_sort_share(sort) ? oci_sort_wait(sort, steps, err) : OC_EBUDGET;
-}
-
-/* Borrows the batch. err is not set by OC_EBUDGET and OC_ENOMEM of the buffer itself. */
-static oc_status buffer_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
-{
-    oc_status status;
-    int steps = 0;
-    while ((status = oci_row_buffer_add(sort->buffer, batch, NULL)) == OC_EBUDGET) {
-        OC_TRY(make_room(sort, &steps, err));
-    }
-    return status;
-}
-
-/* Adds a chunk; spills when the budget refuses. Takes the batch. */
-static oc_status add_halves(oci_sort *sort, oci_batch *batch, oc_error *err);
-
-static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
-{
-    if (sort->cutoff != NULL) {
-        OC_TRY(oci_sort_filter(sort, batch, &batch, err));
-        if (batch == NULL) {
-            return OC_OK;
-        }
-    }
-    int64_t bytes = batch->slab_bytes;
-    oc_status status = oci_sort_ensure_workspace(sort, bytes, err);
-    if (status == OC_OK) {
-        status = buffer_chunk(sort, batch, err);
-        if (status == OC_EBUDGET && batch->length > 1) {
-            return add_halves(sort, batch, err);
-        }
-        if (status == OC_EBUDGET) {
-            status = oci_sort_row_too_large(sort, bytes, err);
-        } else if (status == OC_ENOMEM) {
-            status = OC_SET(err, OC_ENOMEM, "could not buffer %" PRId64 " rows: out of memory",
-                            batch->length);
-        }
-    }
-    if (status != OC_OK) {
-        oci_batch_release(batch);
-        return status;
-    }
-    note_held(sort);
-    return oci_sort_cut_back(sort, err);
-}
-
-/* Keys can be far larger than the rows: those of dictionaries are the values themselves. Where the
- * keys of a chunk are too much, those of its halves may fit, one after the other. Takes the batch.
- */
-static oc_status add_halves(oci_sort *sort, oci_batch *batch, oc_error *err)
-{
-    int64_t middle = batch->length / 2;
-    oc_status status = OC_OK;
-    for (int half = 0; status == OC_OK && half < 2; half++) {
-        oci_batch *slice;
-        status = half == 0 ? oci_batch_slice(batch, 0, middle, &slice, err)
-                           : oci_batch_slice(batch, middle, batch->length - middle, &slice, err);
-        if (status == OC_OK) {
-            status = add_chunk(sort, slice, err);
-        }
-    }
-    oci_batch_release(batch);
-    return status;
-}
-
-/* Copies the first of up to `most` rows, as many as fit a chunk, into one. refs NULL: the rows from
- * `start` on of the only source. */
-static oc_status copy_chunk(oci_sort *sort, const oci_batch *const *sources,
-                            const oci_row_ref *refs, int64_t start, int64_t most, int64_t *copied,
-                            oci_batch **out, oc_error *err)
-{
-    oci_schema *schema = sort->base.schema;
-    int64_t n;
-    most = oci_min64(most, oci_sort_dictionary_rows_max(sort));
-    if (refs != NULL) {
-        OC_TRY(oci_gather_fit(schema, sources, refs + start, most, sort->block_bytes, sort->mem, &n,
-                              NULL, err));
-        OC_TRY(oci_gather(schema, sources, refs + start, n, 0, sort->mem, NULL, out, err));
-    } else {
-        OC_TRY(oci_gather_range_fit(schema, sources[0], start, most, sort->block_bytes, sort->mem,
-                                    &n, NULL, err));
-        OC_TRY(oci_gather_range(schema, sources[0], start, n, 0, sort->mem, NULL, out, err));
-    }
-    *copied = n;
-    return OC_OK;
-}
-
-/* Copies rows into chunks of about block_bytes. The budget may refuse a slab, or the tables that
- * dictionaries take: then the buffer is spilled and it is asked again. */
-static oc_status add_copies(oci_sort *sort, const oci_batch *const *sources,
-                            const oci_row_ref *refs, int64_t rows, oc_error *err)
-{
-    int64_t start = 0;
-    while (start < rows) {
-        int64_t n;
-        oci_batch *chunk;
-        oc_status status;
-        int steps = 0;
-        while ((status = copy_chunk(sort, sources, refs, start, rows - start, &n, &chunk, err)) ==
-               OC_EBUDGET) {
-            OC_TRY(make_room(sort, &steps, err));
-        }
-        OC_TRY(status);
-        OC_TRY(add_chunk(sort, chunk, err));
-        start += n;
-    }
-    return OC_OK;
-}
-
-/* Copies a batch into chunks. Borrows it. */
-static oc_status copy_batch(oci_sort *sort, const oci_batch *batch, oc_error *err)
-{
-    return add_copies(sort, &batch, NULL, batch->length, err);
-}
-
-static oc_status add_small_rows(oci_sort *sort, oci_row_ref *refs, oc_error *err)
-{
-    int64_t rows = 0;
-    for (int32_t i = 0; i < sort->n_small; i++) {
-        for (int64_t row = 0; row < sort->small[i]->length; row++) {
-            refs[rows++] = (oci_row_ref){(uint32_t)i, (uint32_t)row};
-        }
-    }
-    return add_copies(sort, (const oci_batch *const *)sort->small, refs, rows, err);
-}
-
-/* Copies the small batches that were put aside into chunks. */
-static oc_status flush_small(oci_sort *sort, oc_error *err)
-{
-    if (sort->n_small == 0) {
-        return OC_OK;
-    }
-    if (sort->n_small == 1) {
-        oc_status alone = copy_batch(sort, sort->small[0], err);
-        release_small(sort);
-        return alone;
-    }
-    int64_t bytes = sort->small_rows * (int64_t)sizeof(oci_row_ref);
-    void *refs;
-    oc_status status;
-    int steps = 0;
-    while ((status = oci_mem_alloc(sort->mem, bytes, &refs, err)) == OC_EBUDGET) {
-        status = make_room(sort, &steps, err);
-        if (status != OC_OK) {
-            break;
-        }
-    }
-    if (status == OC_OK) {
-        status = add_small_rows(sort, refs, err);
-        oci_mem_free(sort->mem, refs, bytes);
-    }
-    release_small(sort);
-    return status;
-}
-
-/* Whether a batch can be kept as it is: memory that the budget already paid for, in working form,
- * and not part of something much larger. */
-static bool is_chunk(const oci_sort *sort, const oci_batch *batch)
-{
-    return batch->mem != NULL && oci_mem_budget(batch->mem) == sort->env->budget &&
-           batch->parent == NULL && sort->base.schema == sort->input->schema &&
-           batch->length >= CHUNK_ROWS_MIN;
-}
-
-static bool is_wide(const oci_sort *sort, const oci_batch *batch)
-{
-    return batch->mem != NULL && batch->slab_bytes >= sort->block_bytes / 4;
-}
-
-static int64_t values_bytes(const oci_column *values)
-{
-    int64_t bytes = values->length * oci_max64(1, values->field->byte_width);
-    oci_layout layout = oci_field_layout(values->field);
-    if ((layout == OCI_LAYOUT_OFFSETS32 || layout == OCI_LAYOUT_OFFSETS64) && values->length > 0) {
-        int64_t length;
-        const uint8_t *first = oci_column_bytes_at(values, 0, &length);
-        const uint8_t *last = oci_column_bytes_at(values, values->length - 1, &length);
-        bytes += first == NULL ? 0 : last + length - first;
-    }
-    for (int32_t i = 0; i < values->n_view_buffers; i++) {
-        bytes += values->view_sizes[i];
-    }
-    return bytes + (values->dictionary != NULL ? values_bytes(values->dictionary) : 0);
-}
-
-/* What a batch keeps alive besides its own memory: dictionaries, unless the batch put aside before
- * it has the same. */
-static int64_t new_dictionary_bytes(const oci_sort *sort, const oci_batch *batch)
-{
-    const oci_batch *before = sort->n_small > 0 ? sort->small[sort->n_small - 1] : NULL;
-    int64_t bytes = 0;
-    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
-        const oci_column *values = batch->columns[i].dictionary;
-        if (values != NULL && (before == NULL || before->columns[i].dictionary != values)) {
-            bytes += values_bytes(values);
-        }
-    }
-    return bytes;
-}
-
-static oc_status put_aside(oci_sort *sort, oci_batch *batch, oc_error *err)
-{
-    sort->small_bytes += batch->bytes + new_dictionary_bytes(sort, batch);
-    sort->small[sort->n_small++] = batch;
-    sort->small_rows += batch->length;
-    bool full = sort->n_small == OCI_SMALL_BATCHES_MAX || sort->small_rows >= SMALL_ROWS_MAX ||
-                sort->small_bytes >= sort->block_bytes / 2;
-    return full ? flush_small(sort, err) : OC_OK;
-}
-
-/* Takes the batch. */
-static oc_status add_batch(oci_sort *sort, oci_batch *batch, oc_error *err)
-{
-    if (sort->env->progress != NULL) {
-        atomic_fetch_add(&sort->env->progress->input_rows, batch->length);
-    }
-    if (batch->length == 0) {
-        oci_batch_release(batch);
-        return OC_OK;
-    }
-    if (batch->length < CHUNK_ROWS_MIN && !is_wide(sort, batch)) {
-        return put_aside(sort, batch, err);
-    }
-    /* Rows keep their order: what was put aside goes first. */
-    oc_status status = flush_small(sort, err);
-    if (status == OC_OK && (is_chunk(sort, batch) ||
-                            (is_wide(sort, batch) && sort->base.schema == sort->input->schema &&
-                             batch->parent == NULL))) {
-        return add_chunk(sort, batch, err);
-    }
-    if (status == OC_OK) {
-        status = copy_batch(sort, batch, err);
-    }
-    oci_batch_release(batch);
-    return status;
-}
-
-/* Gets the next batch; while that runs the buffer may be spilled at the request of whoever makes
- * the batch. */
-static oc_status pull(oci_sort *sort, oci_batch **out, oc_error *err)
-{
-    atomic_store(&sort->puller, thread_identity());
-    oc_status status = oci_stream_next(sort->input, out, err);
-    atomic_store(&sort->puller, 0);
-    /* A spill that failed in there is the cause of what failed after it. */
-    if (sort->status != OC_OK) {
-        if (status == OC_OK) {
-            oci_batch_release(*out);
-        }
-        if (err != NULL) {
-            *err = sort->error;
-        }
-        return sort->status;
-    }
-    return status;
-}
-
-/* When another operator waits for memory, nobody keeps more than its share. Chunks may be charged
- * to the account of the reader below, so what the buffer holds counts as well. */
-static bool is_unfair(const oci_sort *sort)
-{
-    return atomic_load(&sort->manager->waiting) > 0 &&
-           oci_max64(oci_mem_held(sort->mem), atomic_load(&sort->held)) > oci_sort_share(sort);
-}
-
-static oc_status absorb(oci_sort *sort, oc_error *err)
-{
-    oci_env_set_phase(sort->env, "reading");
-    sort->is_counted = true;
-    atomic_fetch_add(&sort->manager->operators, 1);
-    OC_TRY(oci_sort_ensure_workspace(sort, sort->block_bytes, err));
-    for (;;) {
-        OC_TRY(oci_env_tick(sort->env, err));
-        oci_batch *batch;
-        OC_TRY(pull(sort, &batch, err));
-        if (batch == NULL) {
-            break;
-        }
-        OC_TRY(add_batch(sort, batch, err));
-        if (is_unfair(sort)) {
-            OC_TRY(oci_sort_spill(sort, 0, err));
-        }
-    }
-    OC_TRY(flush_small(sort, err));
-    /* The reader below gives back its buffers before the merge plans with what is free. */
-    oci_stream_close(sort->input);
-    sort->input = NULL;
-    return OC_OK;
 }
 
 /* -- giving out rows --------------------------------------------------------------------------- */
@@ -631,10 +298,10 @@ static oc_status next_in_phase(oci_sort *sort, oci_batch **out, oc_error *err)
         sort->phase = OCI_SORT_END;
     }
     if (sort->phase == OCI_SORT_ABSORB) {
-        OC_TRY(absorb(sort, err));
+        OC_TRY(oci_sort_absorb(sort, err));
         OC_TRY(start_output(sort, err));
     }
-    if (sort->phase == OCI_SORT_MEMORY && is_unfair(sort)) {
+    if (sort->phase == OCI_SORT_MEMORY && oci_sort_is_unfair(sort)) {
         OC_TRY(shed(sort, err));
     }
     if (sort->phase == OCI_SORT_MEMORY) {
@@ -648,13 +315,20 @@ static oc_status next_in_phase(oci_sort *sort, oci_batch **out, oc_error *err)
     return OC_OK;
 }
 
+/* How many of the rows that are left of a batch go out together: at most batch_rows, and what run
+ * ends of the input's schema can count. */
+static int64_t piece_rows(const oci_sort *sort, const oci_batch *batch, int64_t at)
+{
+    int64_t n = oci_min64(sort->env->batch_rows, batch->length - at);
+    return oci_batch_output_rows(batch, sort->announced, at, n);
+}
+
 /* The next batch of at most batch_rows rows: what was gathered, or a slice of it. */
 static oc_status next_piece(oci_sort *sort, oci_batch **out, oc_error *err)
 {
-    int64_t most = sort->env->batch_rows;
     if (sort->rest == NULL) {
         OC_TRY(next_in_phase(sort, out, err));
-        if (*out == NULL || (*out)->length <= most) {
+        if (*out == NULL || piece_rows(sort, *out, 0) == (*out)->length) {
             return OC_OK;
         }
         sort->rest = *out;
@@ -662,7 +336,7 @@ static oc_status next_piece(oci_sort *sort, oci_batch **out, oc_error *err)
         *out = NULL;
     }
     OC_TRY(oci_env_tick(sort->env, err));
-    int64_t n = oci_min64(most, sort->rest->length - sort->rest_at);
+    int64_t n = piece_rows(sort, sort->rest, sort->rest_at);
     OC_TRY(oci_batch_slice(sort->rest, sort->rest_at, n, out, err));
     sort->rest_at += n;
     if (sort->rest_at == sort->rest->length) {
@@ -710,7 +384,7 @@ static int64_t sort_reclaim(void *self, int64_t bytes)
 {
     (void)bytes;
     oci_sort *sort = self;
-    bool is_pulling = atomic_load(&sort->puller) == thread_identity();
+    bool is_pulling = oci_sort_is_pulling(sort);
     if (!is_pulling && pthread_mutex_trylock(&sort->lock) != 0) {
         return 0;
     }

@@ -24,6 +24,7 @@ typedef struct oci_sort {
     const oci_env *env;
     oci_spill_manager *manager;
     oci_stream *input;
+    oci_schema *announced; /* of the input: what batches are turned into when they are handed out */
     oci_sort_key *keys;
     int32_t n_keys;
     int32_t n_dictionaries; /* of the schema, those inside others included */
@@ -78,6 +79,17 @@ typedef struct oci_sort {
     _Atomic uintptr_t puller; /* identity of the thread that is inside input->next, else 0 */
     _Atomic int64_t held;     /* what spilling would free, roughly */
 } oci_sort;
+
+/* -- taking input (sort_input.c) --------------------------------------------------------------- */
+
+/* Takes all input and closes it. Rows are in the buffer or in runs then. */
+oc_status oci_sort_absorb(oci_sort *sort, oc_error *err);
+/* Lets go of the batches put aside. */
+void oci_sort_release_small(oci_sort *sort);
+/* When another operator waits for memory, nobody keeps more than its share: whether we do. */
+bool oci_sort_is_unfair(const oci_sort *sort);
+/* Whether the calling thread is inside our input->next. */
+bool oci_sort_is_pulling(const oci_sort *sort);
 
 /* -- spilling (sort_spill.c) ------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/text.h"
+#include "ops/sort/copy_rows.h"
 #include "ops/sort/sort_internal.h"
 
 /* What the consumer of the output may hold besides the batch it was given: a text or compression
@@ -286,11 +287,9 @@ static oc_status write_block(oci_sort *sort, oci_row_ref *refs, int64_t at, int6
     oci_row_buffer_refs(sort->buffer, at, n, refs);
     int32_t n_sources;
     const oci_batch *const *sources = oci_row_buffer_sources(sort->buffer, &n_sources);
-    OC_TRY(oci_gather_fit(sort->base.schema, sources, refs, n, sort->block_bytes, sort->mem, &n,
-                          NULL, err));
     oci_batch *block;
-    OC_TRY(oci_gather(sort->base.schema, sources, refs, n, head_bytes(sort), sort->mem, NULL,
-                      &block, err));
+    OC_TRY(oci_copy_rows(sort->base.schema, sources, refs, n, sort->block_bytes, head_bytes(sort),
+                         sort->mem, &n, &block, err));
     run->key_bytes_max = oci_max64(run->key_bytes_max, key_charge(sort, at, n));
     *written = n;
     return oci_run_writer_add(sort->writer, block, err);
