@@ -5,8 +5,10 @@
 
 #include "arrow/batch.h"
 
-/* `a` and `b` have one column of the same type, not a dictionary. The result is a new slab from
- * `mem`. OC_EUNSUPPORTED when 32-bit offsets cannot reach all bytes together. */
+/* `a` and `b` have one validated column of the type of `schema`. Dictionary columns inside are
+ * joined as the indices that they are, nothing is attached to those of the result. The result is a
+ * new slab from `mem`. OC_EUNSUPPORTED when 32-bit offsets or the run ends cannot reach all values
+ * together. */
 OC_NODISCARD oc_status oci_dictionary_concat(oci_schema *schema, const oci_batch *a,
                                              const oci_batch *b, oci_mem *mem, oci_batch **out,
                                              oc_error *err);
