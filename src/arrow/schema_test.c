@@ -22,8 +22,8 @@ static void every_type_has_a_name_and_a_layout(void **state)
     (void)state;
     for (int type = 0; type < OCI_TYPE_COUNT; type++) {
         assert_non_null(oci_type_name((oci_type)type));
-        bool nested = type >= OCI_TYPE_LIST;
-        assert_int_equal(oci_type_layout((oci_type)type) == OCI_LAYOUT_UNKNOWN, nested);
+        assert_int_not_equal(oci_type_layout((oci_type)type), OCI_LAYOUT_UNKNOWN);
+        assert_string_not_equal(oci_type_name((oci_type)type), "unknown");
     }
     assert_string_equal(oci_type_name(OCI_TYPE_COUNT), "unknown");
     assert_int_equal(oci_type_layout(OCI_TYPE_COUNT), OCI_LAYOUT_UNKNOWN);
@@ -32,7 +32,21 @@ static void every_type_has_a_name_and_a_layout(void **state)
 static void type_text_shows_parameters(void **state)
 {
     (void)state;
-    const char *columns[] = {"d:15,2", "tsu:UTC", "tsn:", "w:7", "c>u", "ttm", "s>d:9,2,32", "l"};
+    const char *columns[] = {"d:15,2",
+                             "tsu:UTC",
+                             "tsn:",
+                             "w:7",
+                             "c>u",
+                             "ttm",
+                             "s>d:9,2,32",
+                             "l",
+                             "+l(i)",
+                             "+s(a=+vL(u); b=b)",
+                             "+w:3(c>u)",
+                             "+m(u; +l(i))",
+                             "+ud:4,2(i; vu)",
+                             "+r(s; g)",
+                             "+s()"};
     const char *texts[] = {"decimal128(15, 2)",
                            "timestamp[us, UTC]",
                            "timestamp[ns]",
@@ -40,9 +54,16 @@ static void type_text_shows_parameters(void **state)
                            "dictionary<int8, utf8>",
                            "time32[ms]",
                            "dictionary<int16, decimal32(9, 2)>",
-                           "int64"};
-    oci_schema *schema = make_schema(columns, 8);
-    for (int i = 0; i < 8; i++) {
+                           "int64",
+                           "list<int32>",
+                           "struct<a: large_list_view<utf8>, b: bool>",
+                           "fixed_size_list<dictionary<int8, utf8>, 3>",
+                           "map<key: utf8, value: list<int32>>",
+                           "dense_union<f0: int32, f1: utf8_view>",
+                           "run_end_encoded<int16, float64>",
+                           "struct"};
+    oci_schema *schema = make_schema(columns, 15);
+    for (int i = 0; i < 15; i++) {
         char text[64], cut[6];
         oci_field_type_text(&schema->fields[i], text, sizeof text);
         assert_string_equal(text, texts[i]);
@@ -163,9 +184,47 @@ static void select_refuses_an_index_out_of_range(void **state)
 static void types_differ_by_every_parameter(void **state)
 {
     (void)state;
-    const char *columns[] = {
-        "d:15,2", "d:15,3", "d:14,2", "d:15,2,64", "tsu:UTC", "tsu:", "tsn:UTC", "w:7", "w:8",
-        "tDs",    "tDm",    "tts",    "ttm",       "c>u",     "s>u",  "c>z",     "u",   "vu"};
+    const char *columns[] = {"d:15,2",
+                             "d:15,3",
+                             "d:14,2",
+                             "d:15,2,64",
+                             "tsu:UTC",
+                             "tsu:",
+                             "tsn:UTC",
+                             "w:7",
+                             "w:8",
+                             "tDs",
+                             "tDm",
+                             "tts",
+                             "ttm",
+                             "c>u",
+                             "s>u",
+                             "c>z",
+                             "u",
+                             "vu",
+                             "+l(i)",
+                             "+l(l)",
+                             "+L(i)",
+                             "+vl(i)",
+                             "+vL(i)",
+                             "+w:2(i)",
+                             "+w:3(i)",
+                             "+s(a=i)",
+                             "+s(a=i; b=i)",
+                             "+s()",
+                             "+m(u; i)",
+                             "+m:sorted(u; i)",
+                             "+m(u; l)",
+                             "+ud:0,1(i; u)",
+                             "+ud:1,0(i; u)",
+                             "+us:0,1(i; u)",
+                             "+r(i; u)",
+                             "+r(s; u)",
+                             "+r(i; z)",
+                             "+l(+l(i))",
+                             "+l(c>u)",
+                             "c>+l(u)",
+                             "c>+l(i)"};
     int32_t n = (int32_t)(sizeof columns / sizeof columns[0]);
     oci_schema *a = make_schema(columns, n), *b = make_schema(columns, n);
     for (int32_t i = 0; i < n; i++) {
@@ -197,6 +256,80 @@ static void working_form_has_no_views(void **state)
     oci_schema_release(again);
     oci_schema_release(working);
     oci_schema_release(schema);
+}
+
+static void working_form_is_made_at_every_depth(void **state)
+{
+    (void)state;
+    const char *columns[][2] = {
+        {"x=+vl(i)", "list<int32>"},
+        {"x=+vL(+vl(vu))", "large_list<list<utf8>>"},
+        {"x=+r(i; vu)", "utf8"},
+        {"x=+r(i; +r(s; +vl(c)))", "list<int8>"},
+        {"x=+s(a=+r(i; i); b=+w:2(vz))", "struct<a: int32, b: fixed_size_list<binary, 2>>"},
+        {"x=+m(vu; +r(i; i))", "map<key: utf8, value: int32>"},
+        {"x=+ud:0,1(vu; +vl(i))", "dense_union<f0: utf8, f1: list<int32>>"},
+        {"x=c>+vl(+r(i; vu))", "dictionary<int8, list<utf8>>"},
+    };
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        char text[128];
+        oci_schema *schema = make_schema(&columns[i][0], 1), *working = NULL, *again = NULL;
+        assert_int_equal(oci_schema_working(schema, &working, NULL), OC_OK);
+        oci_field_type_text(&working->fields[0], text, sizeof text);
+        assert_string_equal(text, columns[i][1]);
+        assert_string_equal(working->fields[0].name, "x");
+        assert_int_equal(oci_schema_working(working, &again, NULL), OC_OK);
+        assert_ptr_equal(again, working);
+        oci_schema_release(again);
+        oci_schema_release(working);
+        oci_schema_release(schema);
+    }
+}
+
+/* What stands for a run-end encoded field is its values' type with its own labels. */
+static void working_form_of_runs_keeps_the_labels(void **state)
+{
+    (void)state;
+    const char *columns[] = {"x=+r@some.type(i; u@other.type)", "y=+s(z=+r(i; l))"};
+    oci_schema *schema = make_schema(columns, 2), *working = NULL;
+    assert_int_equal(oci_schema_working(schema, &working, NULL), OC_OK);
+    const oci_field *field = &working->fields[0], *from = &schema->fields[0];
+    assert_string_equal(field->name, "x");
+    assert_int_equal(field->nullable, from->nullable);
+    assert_int_equal(field->metadata_bytes, from->metadata_bytes);
+    assert_memory_equal(field->metadata, from->metadata, (size_t)from->metadata_bytes);
+    assert_int_equal(field->n_children, 0);
+    assert_string_equal(working->fields[1].children[0].name, "z");
+    assert_int_equal(working->fields[1].children[0].type, OCI_TYPE_INT64);
+    oci_schema_release(working);
+    oci_schema_release(schema);
+}
+
+static void dictionaries_are_counted_at_every_depth(void **state)
+{
+    (void)state;
+    const char *columns[] = {"c>u", "+l(c>+s(a=s>u; b=i))", "i", "+m(u; +us:0,1(i>u; c>z))"};
+    oci_schema *schema = make_schema(columns, 4);
+    assert_int_equal(oci_schema_dictionaries(schema), 5);
+    oci_schema_release(schema);
+}
+
+static void nested_fields_are_copied_whole(void **state)
+{
+    (void)state;
+    const char *columns[] = {"x=+ud:7,3(+l@my.type(c>u); +w:4(tsu:UTC))"};
+    oci_schema *schema = make_schema(columns, 1);
+    oci_field copy;
+    assert_int_equal(oci_field_copy(&schema->fields[0], &copy, NULL), OC_OK);
+    assert_true(oci_field_same_type(&copy, &schema->fields[0]));
+    oci_schema_release(schema); /* nothing of it may be needed */
+    assert_int_equal(copy.union_ids->of_child[1], 3);
+    assert_int_equal(copy.union_ids->child_of[7], 0);
+    assert_int_equal(copy.union_ids->child_of[4], -1);
+    assert_string_equal(copy.children[1].children[0].timezone, "UTC");
+    assert_int_equal(copy.children[0].children[0].dictionary->type, OCI_TYPE_UTF8);
+    assert_true(copy.children[0].metadata_bytes > 0);
+    oci_field_deinit(&copy);
 }
 
 static void a_field_made_by_hand_gets_its_width(void **state)
@@ -234,6 +367,10 @@ int main(void)
         cmocka_unit_test(select_refuses_an_index_out_of_range),
         cmocka_unit_test(types_differ_by_every_parameter),
         cmocka_unit_test(working_form_has_no_views),
+        cmocka_unit_test(working_form_is_made_at_every_depth),
+        cmocka_unit_test(working_form_of_runs_keeps_the_labels),
+        cmocka_unit_test(dictionaries_are_counted_at_every_depth),
+        cmocka_unit_test(nested_fields_are_copied_whole),
         cmocka_unit_test(a_field_made_by_hand_gets_its_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

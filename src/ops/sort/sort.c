@@ -57,6 +57,23 @@ static void sort_close(oci_stream *stream);
 static int64_t sort_held(void *self);
 static int64_t sort_reclaim(void *self, int64_t bytes);
 
+/* How many levels of lists and dense unions lie below each other: gather derives the rows of each
+ * from those of the one above. */
+static int32_t count_levels(const oci_field *field)
+{
+    int32_t levels = 0;
+    for (int32_t i = 0; i < field->n_children; i++) {
+        int32_t below = count_levels(&field->children[i]);
+        levels = below > levels ? below : levels;
+    }
+    if (field->dictionary != NULL) {
+        int32_t below = count_levels(field->dictionary);
+        levels = below > levels ? below : levels;
+    }
+    return levels + (field->n_children > 0 && field->type != OCI_TYPE_STRUCT &&
+                     field->type != OCI_TYPE_SPARSE_UNION);
+}
+
 void oci_sort_derive_output(oci_sort *sort)
 {
     int64_t part = oci_min64(oci_sort_share(sort) / 16, OUTPUT_BYTES_MAX);
@@ -72,6 +89,10 @@ void oci_sort_derive_output(oci_sort *sort)
 static void derive_sizes(oci_sort *sort)
 {
     sort->n_dictionaries = oci_schema_dictionaries(sort->base.schema);
+    for (int32_t i = 0; i < sort->base.schema->n_fields; i++) {
+        int32_t levels = count_levels(&sort->base.schema->fields[i]);
+        sort->n_levels = levels > sort->n_levels ? levels : sort->n_levels;
+    }
     int64_t limit = oci_budget_limit(sort->env->budget);
     sort->block_bytes = oci_env_block_bytes(sort->env);
     sort->block_rows =

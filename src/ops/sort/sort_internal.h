@@ -27,7 +27,8 @@ typedef struct oci_sort {
     oci_schema *announced; /* of the input: what batches are turned into when they are handed out */
     oci_sort_key *keys;
     int32_t n_keys;
-    int32_t n_dictionaries; /* of the schema, those inside others included */
+    int32_t n_dictionaries; /* of the schema, at any depth */
+    int32_t n_levels;       /* of lists and dense unions below each other */
     int64_t limit;          /* rows wanted, -1 = all */
 
     oci_mem *mem;
@@ -96,7 +97,8 @@ bool oci_sort_is_pulling(const oci_sort *sort);
 /* Makes sure that spilling blocks of up to `chunk_bytes` needs no new grant; spills when that is
  * what it takes. */
 oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_error *err);
-/* Memory that gathering up to `rows` rows into one batch takes besides the batch. */
+/* Memory that gathering up to `rows` rows, of the buffer or of runs, into one batch takes besides the
+ * batch; not what dictionaries below lists take, see oci_copy_rows. */
 int64_t oci_sort_scratch_bytes(const oci_sort *sort, int64_t rows);
 /* Rows of a batch at most so that its scratch for dictionaries stays a small part of the limit. */
 int64_t oci_sort_dictionary_rows_max(const oci_sort *sort);

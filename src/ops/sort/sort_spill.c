@@ -31,6 +31,9 @@
 /* At most 1/8 of the limit goes into that; blocks get fewer rows when there are many dictionaries.
  */
 #define DICTIONARY_SHARE 8
+/* What gathering takes per source, and for each level of lists and dense unions. */
+#define SOURCE_BYTES 64
+#define LEVEL_BYTES  8704
 /* How long a sort waits for others of the same context to give memory back while none of them gets
  * anything done: ten seconds. */
 #define WAIT_STEPS_MAX 5000
@@ -63,8 +66,15 @@ static int64_t encode_bytes(const oci_sort *sort, int64_t bytes)
 
 int64_t oci_sort_scratch_bytes(const oci_sort *sort, int64_t rows)
 {
+    int32_t sources;
+    (void)oci_row_buffer_sources(sort->buffer, &sources);
+    /* Runs of a merge: each takes a block or more, and has as many that wait. */
+    int64_t runs_max = oci_budget_limit(sort->env->budget) / sort->block_bytes;
+    int64_t source_bytes = (sources + 2 * oci_min64(sort->runs.n, runs_max)) * SOURCE_BYTES;
     return oci_merge_scratch_bytes(rows) +
-           sort->n_dictionaries * oci_mem_charge_of(rows * DICTIONARY_ROW_BYTES);
+           sort->n_dictionaries * oci_mem_charge_of(rows * DICTIONARY_ROW_BYTES) +
+           oci_mem_charge_of(source_bytes) +
+           sort->n_levels * oci_mem_charge_of(LEVEL_BYTES + source_bytes);
 }
 
 int64_t oci_sort_dictionary_rows_max(const oci_sort *sort)
