@@ -1,5 +1,6 @@
 /* Gather of nested columns: every layout over every other, as sources may hold them, against a
  * copy row by row through the accessors of batch.h. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,6 @@
 #include <cmocka.h>
 
 #include "arrow/gather.h"
-#include "base/bits.h"
 #include "base/fault.h"
 #include "support/batch_maker.h"
 #include "support/gather_check.h"
@@ -286,6 +286,332 @@ static void range_of_a_slice_is_the_range_of_its_parent(void **unused)
     close_fixture(&f);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* The Nth allocation fails, once or for ever: an error and nothing held, or the right batch. */
+static void gather_gives_everything_back_when_memory_fails(void **unused)
+{
+    (void)unused;
+    oci_fault_plan *plan = oci_fault_plan_create();
+    fixture f = open_fixture(oci_fault_allocator(plan));
+    uint64_t state = 5;
+    oci_batch *sources[SOURCES_MAX] = {NULL};
+    oci_row_ref rows[200];
+    for (int s = 0; s < SOURCES_MAX; s += 50) {
+        arrow_maker maker = {.seed = (uint64_t)s, .length = 50, .null_percent = 10};
+        sources[s] = make_batch(arrow_maker_nested_formats, arrow_maker_n_nested_formats, &maker);
+    }
+    oci_schema *schema = working_schema(sources[0]);
+    const oci_batch *const *from = (const oci_batch *const *)sources;
+    pick_random_rows(&state, from, SOURCES_MAX, 200, rows);
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        bool injected = true;
+        for (int64_t nth = 1; injected; nth++) {
+            oci_batch *out = NULL;
+            int64_t n = 200;
+            oc_error err = {0};
+            oci_fault_arm(plan, OCI_FAULT_ALLOC, nth, for_ever);
+            oc_status status =
+                oci_gather_fit(schema, from, rows, 200, INT64_MAX, f.mem, &n, NULL, &err);
+            if (status == OC_OK) {
+                status = oci_gather(schema, from, rows, n, 0, f.mem, NULL, &out, &err);
+            }
+            injected = oci_fault_injected(plan) > 0;
+            oci_fault_arm(plan, OCI_FAULT_ALLOC, 0, false);
+            assert_true(injected ? status == OC_ENOMEM : status == OC_OK);
+            if (status == OC_OK) {
+                check_gathered_values(out, from, rows, n);
+                oci_batch_release(out);
+            }
+            assert_int_equal(oci_mem_held(f.mem), 0);
+        }
+    }
+    oci_schema_release(schema);
+    for (int s = 0; s < SOURCES_MAX; s++) {
+        oci_batch_release(sources[s]);
+    }
+    close_fixture(&f);
+    assert_int_equal(oci_fault_live_bytes(plan), 0);
+    oci_fault_plan_destroy(plan);
+}
+
+/* One list of 5 million elements: beside the slab only cursors are held. */
+static void gather_holds_nothing_that_grows_with_the_rows_of_children(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture(NULL);
+    int64_t n = 5000000;
+    oci_batch *source = make_column_batch("+l(c)", &(arrow_maker){.length = 3});
+    oci_schema *schema = working_schema(source);
+    int8_t *values = calloc((size_t)n, 1);
+    int32_t offsets[] = {0, (int32_t)n - 1, (int32_t)n, (int32_t)n};
+    oci_column child = source->columns[0].children[0];
+    child.length = n;
+    child.offset = 0;
+    child.validity = NULL;
+    child.values = (const uint8_t *)values;
+    oci_column saved = source->columns[0];
+    source->columns[0] = (oci_column){
+        .field = saved.field, .length = 3, .values = (const uint8_t *)offsets, .children = &child};
+    const oci_batch *const sources[] = {source};
+    const oci_row_ref rows[] = {{0, 1}, {0, 0}};
+    oci_batch *out = NULL;
+    assert_int_equal(oci_gather(schema, sources, rows, 2, 0, f.mem, NULL, &out, NULL), OC_OK);
+    assert_int_equal(out->columns[0].children[0].length, n);
+    assert_true(oci_budget_peak(f.budget) < n + 100000);
+    oci_batch_release(out);
+    source->columns[0] = saved;
+    free(values);
+    oci_schema_release(schema);
+    oci_batch_release(source);
+    close_fixture(&f);
+}
+
+/* 48 bytes of list views that stand for 10^18 values. */
+static void gather_refuses_list_views_of_more_than_memory_at_once(void **unused)
+{
+    (void)unused;
+    static const int32_t offsets[1000];
+    int32_t sizes[1000];
+    fixture f = open_fixture(NULL);
+    oci_column level[6];
+    oci_batch *source =
+        make_column_batch("+vl(+vl(+vl(+vl(+vl(c)))))", &(arrow_maker){.length = 1000});
+    oci_schema *schema = working_schema(source);
+    oci_column saved = source->columns[0];
+    const oci_field *field = saved.field;
+    for (int i = 0; i < 1000; i++) {
+        sizes[i] = 1000;
+    }
+    for (int i = 0; i < 6; i++, field = &field->children[0]) {
+        level[i] = (oci_column){.field = field,
+                                .length = 1000,
+                                .values = (const uint8_t *)offsets,
+                                .sizes = (const uint8_t *)sizes,
+                                .children = i < 5 ? &level[i + 1] : NULL};
+    }
+    source->columns[0] = level[0];
+    const oci_batch *const sources[] = {source};
+    const oci_row_ref rows[] = {{0, 1}, {0, 0}};
+    oci_batch *out = NULL;
+    int64_t n = 0;
+    int64_t bytes = 0;
+    assert_int_equal(oci_gather_fit(schema, sources, rows, 2, INT64_MAX, f.mem, &n, &bytes, NULL),
+                     OC_OK);
+    assert_int_equal(n, 1);
+    assert_true(bytes > INT64_C(1) << 30);
+    assert_int_equal(oci_gather(schema, sources, rows, 1, 0, f.mem, NULL, &out, NULL), OC_EBUDGET);
+    assert_int_equal(oci_gather_range(schema, source, 0, 500, 0, f.mem, NULL, &out, NULL),
+                     OC_EBUDGET);
+    source->columns[0] = saved;
+    oci_schema_release(schema);
+    oci_batch_release(source);
+    close_fixture(&f);
+}
+
+static void *gather_deep_tree(void *unused)
+{
+    (void)unused;
+    static const char *const wraps[] = {"+vl(", "+s(x=", "+r(i; ", "+w:1("};
+    char text[2000] = "";
+    int depth = OCI_NESTING_MAX - 1;
+    for (int i = 0; i < depth; i++) {
+        strcat(text, wraps[i % 4]);
+    }
+    strcat(text, "u");
+    for (int i = 0; i < depth; i++) {
+        strcat(text, ")");
+    }
+    fixture f = open_fixture(NULL);
+    const char *columns[] = {text};
+    oci_batch *source = make_batch(columns, 1, &(arrow_maker){.length = 20, .distinct = 5});
+    oci_schema *schema = working_schema(source);
+    const oci_batch *const sources[] = {source};
+    const oci_row_ref rows[] = {{0, 7}, {0, 0}, {0, 19}};
+    oci_batch_release(gather_and_check(f.mem, schema, sources, rows, 3, 0));
+    check_range(f.mem, schema, source, 3, 15);
+    oci_schema_release(schema);
+    oci_batch_release(source);
+    close_fixture(&f);
+    return unused;
+}
+
+static void gather_takes_the_deepest_trees_on_a_small_stack(void **unused)
+{
+    (void)unused;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, gather_deep_tree, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+}
+
+/* ---- wrong input ----------------------------------------------------------------------------- */
+
+/* Gathers the three rows of a one-column batch that `spoil` has changed, in both ways. */
+static oc_status gather_spoilt(const char *format, void (*spoil)(oci_column *column), oc_error *err)
+{
+    fixture f = open_fixture(NULL);
+    oci_batch *source = make_batch(&format, 1, &(arrow_maker){.length = 3});
+    oci_schema *schema = working_schema(source);
+    const oci_batch *const sources[] = {source};
+    const oci_row_ref rows[3] = {{0, 2}, {0, 1}, {0, 0}};
+    oci_column saved = source->columns[0];
+    oci_batch *out = NULL;
+    spoil(&source->columns[0]);
+    oc_status status = oci_gather(schema, sources, rows, 3, 0, f.mem, NULL, &out, err);
+    assert_int_equal(oci_gather_range(schema, source, 0, 3, 0, f.mem, NULL, &out, NULL), status);
+    assert_null(out);
+    source->columns[0] = saved;
+    oci_schema_release(schema);
+    oci_batch_release(source);
+    close_fixture(&f);
+    return status;
+}
+
+static void spoil_list(oci_column *column)
+{
+    static const int32_t offsets[] = {0, 0, 0, 1000000};
+    column->values = (const uint8_t *)offsets;
+}
+
+static void spoil_list_view(oci_column *column)
+{
+    static const int32_t offsets[] = {0, INT32_MAX, 0};
+    static const int32_t sizes[] = {0, INT32_MAX, 0};
+    column->values = (const uint8_t *)offsets;
+    column->sizes = (const uint8_t *)sizes;
+}
+
+static void spoil_large_list_view(oci_column *column)
+{
+    static const int64_t offsets[] = {INT64_MAX, 1, 0};
+    static const int64_t sizes[] = {INT64_MAX, INT64_MIN, 0};
+    column->values = (const uint8_t *)offsets;
+    column->sizes = (const uint8_t *)sizes;
+}
+
+static void spoil_type_id(oci_column *column)
+{
+    static const int8_t ids[] = {0, -1, 1};
+    column->values = (const uint8_t *)ids;
+}
+
+static void spoil_unknown_type_id(oci_column *column)
+{
+    static const int8_t ids[] = {0, 7, 1};
+    column->values = (const uint8_t *)ids;
+}
+
+static void spoil_union_row(oci_column *column)
+{
+    static const int32_t child_rows[] = {0, 1000, 1};
+    column->child_offsets = (const uint8_t *)child_rows;
+}
+
+static oci_column spoilt_children[2];
+
+static void shorten_first_child(oci_column *column)
+{
+    memcpy(spoilt_children, column->children,
+           (size_t)column->field->n_children * sizeof *column->children);
+    spoilt_children[0].length = 0;
+    column->children = spoilt_children;
+}
+
+static void shorten_second_child(oci_column *column)
+{
+    memcpy(spoilt_children, column->children, 2 * sizeof *column->children);
+    spoilt_children[1].length = 0;
+    column->children = spoilt_children;
+}
+
+static void gather_refuses_lists_outside_their_child(void **unused)
+{
+    (void)unused;
+    assert_int_equal(gather_spoilt("a=+l(i)", spoil_list, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+vl(i)", spoil_list_view, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+vL(i)", spoil_large_list_view, NULL), OC_EDATA);
+    oc_error err = {0};
+    assert_int_equal(gather_spoilt("a=+l(i)", spoil_list, &err), OC_EDATA);
+    assert_string_equal(err.message,
+                        "could not gather column \"a\": the offsets of a list are out of bounds");
+}
+
+static void gather_refuses_unions_outside_their_children(void **unused)
+{
+    (void)unused;
+    assert_int_equal(gather_spoilt("a=+ud:0,1(i; u)", spoil_type_id, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+ud:0,1(i; u)", spoil_unknown_type_id, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+ud:0,1(i; u)", spoil_union_row, NULL), OC_EDATA);
+}
+
+static void gather_refuses_children_that_are_too_short(void **unused)
+{
+    (void)unused;
+    assert_int_equal(gather_spoilt("a=+s(a=i; b=u)", shorten_second_child, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+us:0,1(i; u)", shorten_first_child, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+w:2(i)", shorten_first_child, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+r(i; u)", shorten_first_child, NULL), OC_EDATA);
+    assert_int_equal(gather_spoilt("a=+r(i; u)", shorten_second_child, NULL), OC_EDATA);
+}
+
+static void lengthen_child(oci_column *column)
+{
+    static const int64_t offsets[] = {INT64_C(1) << 32, INT64_C(1) << 33, 0};
+    static const int64_t sizes[] = {1, 1, 0};
+    memcpy(spoilt_children, column->children, sizeof *column->children);
+    spoilt_children[0].length = INT64_C(1) << 40;
+    column->children = spoilt_children;
+    column->values = (const uint8_t *)offsets;
+    column->sizes = (const uint8_t *)sizes;
+}
+
+static void gather_refuses_children_of_more_than_32_bits_of_rows_by_name(void **unused)
+{
+    (void)unused;
+    oc_error err = {0};
+    assert_int_equal(gather_spoilt("a=+vL(l)", lengthen_child, &err), OC_EUNSUPPORTED);
+    assert_non_null(strstr(err.message, "could not gather column \"a\": lists with elements"));
+}
+
+static void gather_refuses_sources_of_another_shape(void **unused)
+{
+    (void)unused;
+    static const char *const pairs[][2] = {
+        {"a=+l(i)", "a=+L(i)"},        {"a=+L(i)", "a=+vl(i)"},   {"a=+s(a=i)", "a=+s(a=i; b=i)"},
+        {"a=+w:2(i)", "a=+w:3(i)"},    {"a=+l(i)", "a=+l(l)"},    {"a=+s(a=i)", "a=i"},
+        {"a=+l(u)", "a=+r(i; +l(U))"}, {"a=c>+l(i)", "a=c>+l(l)"}};
+    fixture f = open_fixture(NULL);
+    for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
+        oci_schema *schema = make_schema(&pairs[k][0], 1);
+        oci_batch *source = make_batch(&pairs[k][1], 1, &(arrow_maker){.length = 40});
+        oci_batch *out = NULL;
+        assert_int_equal(oci_gather_range(schema, source, 0, 40, 0, f.mem, NULL, &out, NULL),
+                         OC_EINTERNAL);
+        oci_batch_release(source);
+        oci_schema_release(schema);
+    }
+    close_fixture(&f);
+}
+
+static void gather_refuses_an_output_that_is_not_in_working_form(void **unused)
+{
+    (void)unused;
+    static const char *const formats[] = {"a=+vl(i)", "a=+l(vu)", "a=+s(x=+r(i; i))", "a=i>+vL(i)"};
+    fixture f = open_fixture(NULL);
+    for (size_t k = 0; k < sizeof formats / sizeof formats[0]; k++) {
+        oci_batch *source = make_batch(&formats[k], 1, &(arrow_maker){.length = 3});
+        oci_batch *out = NULL;
+        assert_int_equal(oci_gather_range(source->schema, source, 0, 3, 0, f.mem, NULL, &out, NULL),
+                         OC_EINTERNAL);
+        oci_batch_release(source);
+    }
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +624,16 @@ int main(void)
         cmocka_unit_test(range_has_the_bytes_of_a_gather_of_the_same_rows),
         cmocka_unit_test(range_has_the_bytes_of_a_gather_when_it_takes_several_blocks),
         cmocka_unit_test(range_of_a_slice_is_the_range_of_its_parent),
+        cmocka_unit_test(gather_gives_everything_back_when_memory_fails),
+        cmocka_unit_test(gather_holds_nothing_that_grows_with_the_rows_of_children),
+        cmocka_unit_test(gather_refuses_list_views_of_more_than_memory_at_once),
+        cmocka_unit_test(gather_takes_the_deepest_trees_on_a_small_stack),
+        cmocka_unit_test(gather_refuses_lists_outside_their_child),
+        cmocka_unit_test(gather_refuses_unions_outside_their_children),
+        cmocka_unit_test(gather_refuses_children_that_are_too_short),
+        cmocka_unit_test(gather_refuses_children_of_more_than_32_bits_of_rows_by_name),
+        cmocka_unit_test(gather_refuses_sources_of_another_shape),
+        cmocka_unit_test(gather_refuses_an_output_that_is_not_in_working_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

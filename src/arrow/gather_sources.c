@@ -18,8 +18,8 @@ static const uint8_t all_ones[OCI_GATHER_SLACK] = {0xFF, 0xFF};
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static const oci_column *top_column(const oci_gather_job *job, const oci_gather_column *column,
-                                    int64_t source)
+static inline const oci_column *top_column(const oci_gather_job *job,
+                                           const oci_gather_column *column, int64_t source)
 {
     const oci_batch *batch = job->sources[source];
     return batch == NULL || column->index >= batch->schema->n_fields
@@ -97,7 +97,7 @@ static bool children_are_long_enough(const oci_column *from)
 static oc_status check_source(const oci_gather_column *column, const oci_column *from, bool views,
                               oc_error *err)
 {
-    if (!views && !same_shape(from->field, column->field)) {
+    if (!views && from->field != column->field && !same_shape(from->field, column->field)) {
         OC_FAIL(err, OC_EINTERNAL,
                 "could not gather column \"%.80s\": a source holds %s where the output has %s",
                 column->field->name, oci_type_name(from->field->type),
@@ -179,7 +179,8 @@ static oc_status prepare_input(const oci_gather_column *column, const oci_column
                                oc_error *err)
 {
     in->column = from;
-    in->views = holds_views(oci_field_layout(from->field), column->layout);
+    in->views = from->field != column->field &&
+                holds_views(oci_field_layout(from->field), column->layout);
     OC_TRY(check_source(column, from, in->views, err));
     in->bit_offset = from->offset + first;
     in->validity = all_ones;
@@ -207,8 +208,10 @@ oc_status oci_gather_prepare_inputs(const oci_gather_job *job, const oci_gather_
     *traits = (oci_gather_traits){0};
     for (int64_t s = 0; s < job->n_sources; s++) {
         oci_gather_input *in = &inputs[s];
-        int64_t first;
-        const oci_column *from = oci_gather_encoded(job, column, s, &first);
+        int64_t first = column->first;
+        const oci_column *from = column->step == OCI_GATHER_TOP
+                                     ? top_column(job, column, s)
+                                     : oci_gather_encoded(job, column, s, &first);
         in->column = NULL;
         if (from == NULL) {
             continue;
