@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ipc/byte_order.h"
 #include "ipc/decoder.h"
 #include "ipc/reader_slices.h"
 
@@ -69,6 +70,7 @@ typedef struct ipc_reader {
     oci_schema *schema;     /* of the input */
     oci_dictionary_ids ids; /* of the input */
     oci_dictionary_ids wanted_ids;
+    bool big_endian;  /* bodies */
     int32_t *columns; /* NULL = all */
     int32_t n_columns;
     oci_ipc_decoder *decoder; /* of the wanted columns */
@@ -179,13 +181,39 @@ static oc_status fill_body(oci_body *body, const loaded_body *loaded, oc_error *
 /* ---- record batches -------------------------------------------------------------------------- */
 
 static oc_status decode_whole(ipc_reader *reader, const oci_message *message, loaded_body *loaded,
-                              oc_error *err)
+                              oci_batch **out, oc_error *err)
 {
     loaded_body given = *loaded;
     *loaded = (loaded_body){0}; /* the decoder takes the slab whatever happens */
-    reader->whole_row = 0;
-    return oci_ipc_decode(reader->decoder, message, given.slab, given.slab_bytes, 0, NULL,
-                          &reader->whole, err);
+    return oci_ipc_decode(reader->decoder, message, given.slab, given.slab_bytes, 0, NULL, out,
+                          err);
+}
+
+/* Decodes a big-endian body of `fields`, which is in memory: its buffers are laid out anew, each by
+ * itself, because those of a message may share bytes, and turned there. */
+static oc_status decode_swapped(ipc_reader *reader, const oci_field *fields, int32_t n_fields,
+                                oci_parts *parts, oci_body *body, int64_t unpacked_bytes,
+                                oci_batch **out, oc_error *err)
+{
+    void *slab = NULL;
+    OC_TRY(oci_mem_alloc(reader->mem, unpacked_bytes, &slab, err));
+    loaded_body unpacked = {.slab = slab, .slab_bytes = unpacked_bytes};
+    oc_status status = oci_stage_unpack(&reader->stage, body, parts, slab, unpacked_bytes, err);
+    if (status == OC_OK) {
+        oci_swap_body(fields, n_fields, &parts->message, slab);
+        status = decode_whole(reader, &parts->message, &unpacked, out, err);
+    }
+    unload(reader, &unpacked);
+    return status;
+}
+
+/* Begins slices of a body that lies in a file or in memory. Takes the parts. */
+static oc_status create_slices(ipc_reader *reader, oci_parts *parts, const oci_body *body,
+                               oci_slices_flags flags, oc_error *err)
+{
+    flags |= reader->big_endian ? OCI_SLICES_SWAP : 0;
+    return oci_slices_create(reader->env, reader->stream.schema, reader->decoder, parts, body,
+                             flags, reader->mem, &reader->slices, err);
 }
 
 /* Begins slices of a body that is in a file or has to be brought into one. Takes the parts. */
@@ -193,16 +221,15 @@ static oc_status begin_slices(ipc_reader *reader, oci_parts *parts, oci_body *bo
 {
     bool is_compressed = parts->message.codec != OCI_CODEC_NONE;
     bool is_ascending = oci_parts_are_ascending(parts);
-    bool can_discard = false;
+    oci_slices_flags flags = 0;
     if (body->pipe != NULL && !is_ascending) {
         OC_TRY(oci_stage_raw(&reader->stage, body->pipe, body->bytes, body, err));
     }
     if (body->pipe != NULL || is_compressed) {
         OC_TRY(oci_stage_columns(&reader->stage, body, parts, err));
-        can_discard = true;
+        flags = OCI_SLICES_DISCARD;
     }
-    return oci_slices_create(reader->env, reader->stream.schema, reader->decoder, parts, body,
-                             can_discard, reader->mem, &reader->slices, err);
+    return create_slices(reader, parts, body, flags, err);
 }
 
 /* Slices of a body that is in memory, which the reader keeps as long. */
@@ -211,22 +238,21 @@ static oc_status begin_slices_of_memory(ipc_reader *reader, oci_parts *parts, oc
 {
     reader->held = *loaded;
     *loaded = (loaded_body){0};
-    return oci_slices_create(reader->env, reader->stream.schema, reader->decoder, parts, body,
-                             false, reader->mem, &reader->slices, err);
+    return create_slices(reader, parts, body, 0, err);
 }
 
 /* A compressed body in memory that is large when decompressed: to memory if there is plenty,
  * else to the scratch file. */
 static oc_status begin_unpacked(ipc_reader *reader, oci_parts *parts, oci_body *body,
-                                int64_t decoded_bytes, oc_error *err)
+                                int64_t unpacked_bytes, oc_error *err)
 {
     loaded_body unpacked = {0};
-    OC_TRY(allocate_body(reader, decoded_bytes, &unpacked, err));
+    OC_TRY(allocate_body(reader, unpacked_bytes, &unpacked, err));
     if (unpacked.slab == NULL) {
         return begin_slices(reader, parts, body, err);
     }
     oc_status status =
-        oci_stage_unpack(&reader->stage, body, parts, unpacked.slab, decoded_bytes, err);
+        oci_stage_unpack(&reader->stage, body, parts, unpacked.slab, unpacked_bytes, err);
     if (status == OC_OK) {
         status = begin_slices_of_memory(reader, parts, body, &unpacked, err);
     }
@@ -238,14 +264,22 @@ static oc_status begin_unpacked(ipc_reader *reader, oci_parts *parts, oci_body *
 static oc_status begin_loaded(ipc_reader *reader, oci_parts *parts, oci_body *body,
                               loaded_body *loaded, oc_error *err)
 {
-    int64_t decoded_bytes = 0;
-    OC_TRY(oci_ipc_decoded_bytes(&parts->message, loaded->slab, &decoded_bytes, err));
-    if (oci_max64(decoded_bytes, body->bytes) <= small_bytes(reader)) {
-        return decode_whole(reader, &parts->message, loaded, err);
+    bool is_plain = parts->message.codec == OCI_CODEC_NONE;
+    int64_t bytes = body->bytes;
+    if (!is_plain || reader->big_endian) {
+        OC_TRY(oci_unpacked_bytes(parts, body, &bytes, err));
     }
-    return parts->message.codec == OCI_CODEC_NONE
-               ? begin_slices_of_memory(reader, parts, body, loaded, err)
-               : begin_unpacked(reader, parts, body, decoded_bytes, err);
+    reader->whole_row = 0;
+    if (oci_max64(bytes, body->bytes) > small_bytes(reader)) {
+        return is_plain ? begin_slices_of_memory(reader, parts, body, loaded, err)
+                        : begin_unpacked(reader, parts, body, bytes, err);
+    }
+    if (reader->big_endian) {
+        return decode_swapped(reader, reader->stream.schema->fields,
+                              reader->stream.schema->n_fields, parts, body, bytes, &reader->whole,
+                              err);
+    }
+    return decode_whole(reader, &parts->message, loaded, &reader->whole, err);
 }
 
 /* Is the body better in memory? One that can be read anywhere, as it is, need not be when it is
@@ -259,18 +293,6 @@ static bool wants_memory(const ipc_reader *reader, const oci_parts *parts, const
            (reader->columns == NULL || oci_parts_bytes(parts) >= body->bytes / 2);
 }
 
-/* Rows of which nothing is there (null columns, or none) are handed out as often as a few forged
- * bytes say. No data set has that many. */
-static oc_status check_rows(const oci_message *message, oc_error *err)
-{
-    bool is_empty = message->n_buffers == 0 || message->codec == OCI_CODEC_NONE;
-    if (is_empty && message->length > UINT32_MAX && message->length / 8 > message->body_bytes) {
-        OC_FAIL(err, OC_EDATA, "it claims %" PRId64 " rows in a body of %" PRId64 " bytes",
-                message->length, message->body_bytes);
-    }
-    return OC_OK;
-}
-
 /* Prepares a record batch for being handed out. */
 static oc_status begin_batch(ipc_reader *reader, const oci_message *message, oci_body *body,
                              oc_error *err)
@@ -278,9 +300,8 @@ static oc_status begin_batch(ipc_reader *reader, const oci_message *message, oci
     oci_parts parts = {0};
     loaded_body loaded = {0};
     oc_status status = OC_OK;
-    OC_TRY(check_rows(message, err));
-    OC_GOTO(oci_parts_init(&parts, reader->schema, message, reader->columns, reader->n_columns,
-                           reader->mem, err));
+    OC_GOTO(oci_parts_init(&parts, reader->schema->fields, reader->schema->n_fields, message,
+                           reader->columns, reader->n_columns, reader->mem, err));
     if (wants_memory(reader, &parts, body)) {
         OC_GOTO(allocate_body(reader, body->bytes, &loaded, err));
     }
@@ -308,14 +329,32 @@ static bool is_wanted(const ipc_reader *reader, int64_t id)
     return false;
 }
 
-static bool is_known(const ipc_reader *reader, int64_t id)
+/* The field of the values of the dictionary `id`, in a tree of fields whose dictionaries have the
+ * ids from *next on. NULL when it is not there. */
+static const oci_field *find_values(const oci_field *field, const oci_dictionary_ids *ids,
+                                    int32_t *next, int64_t id)
 {
-    for (int32_t i = 0; i < reader->ids.n; i++) {
-        if (reader->ids.ids[i] == id) {
-            return true;
+    const oci_field *found = NULL;
+    if (field->dictionary != NULL) {
+        if (*next < ids->n && ids->ids[(*next)++] == id) {
+            return field->dictionary;
         }
+        found = find_values(field->dictionary, ids, next, id);
     }
-    return false;
+    for (int32_t i = 0; i < field->n_children && found == NULL; i++) {
+        found = find_values(&field->children[i], ids, next, id);
+    }
+    return found;
+}
+
+static const oci_field *find_dictionary(const ipc_reader *reader, int64_t id)
+{
+    const oci_field *found = NULL;
+    int32_t next = 0;
+    for (int32_t i = 0; i < reader->schema->n_fields && found == NULL; i++) {
+        found = find_values(&reader->schema->fields[i], &reader->ids, &next, id);
+    }
+    return found;
 }
 
 /* Brings the body of a dictionary into memory, whatever its size. One from a pipe that is not
@@ -336,57 +375,86 @@ static oc_status load_dictionary(ipc_reader *reader, oci_body *body, loaded_body
     return status;
 }
 
+/* Decodes a dictionary whose body is loaded. */
+static oc_status decode_dictionary(ipc_reader *reader, const oci_field *values, oci_parts *parts,
+                                   oci_body *body, loaded_body *loaded, oc_error *err)
+{
+    oci_batch *none = NULL;
+    if (!reader->big_endian) {
+        return decode_whole(reader, &parts->message, loaded, &none, err);
+    }
+    int64_t bytes = 0;
+    OC_TRY(oci_unpacked_bytes(parts, body, &bytes, err));
+    return decode_swapped(reader, values, 1, parts, body, bytes, &none, err);
+}
+
 /* Loads a dictionary, or passes over one that no wanted column uses. */
 static oc_status take_dictionary(ipc_reader *reader, const oci_message *message, oci_body *body,
                                  oc_error *err)
 {
-    if (!is_known(reader, message->dictionary_id)) {
+    const oci_field *values = find_dictionary(reader, message->dictionary_id);
+    if (values == NULL) {
         OC_FAIL(err, OC_EDATA, "no column uses the dictionary id %" PRId64, message->dictionary_id);
     }
     if (!is_wanted(reader, message->dictionary_id)) {
         return oci_body_finish(reader->env, body, err);
     }
+    oci_parts parts = {0};
     loaded_body loaded = {0};
-    OC_TRY(load_dictionary(reader, body, &loaded, err));
-    oci_batch *none = NULL;
-    return oci_ipc_decode(reader->decoder, message, loaded.slab, loaded.slab_bytes, 0, NULL, &none,
-                          err);
+    oc_status status = OC_OK;
+    OC_GOTO(oci_parts_init(&parts, values, 1, message, NULL, 0, reader->mem, err));
+    OC_GOTO(load_dictionary(reader, body, &loaded, err));
+    OC_GOTO(decode_dictionary(reader, values, &parts, body, &loaded, err));
+done:
+    unload(reader, &loaded);
+    oci_parts_deinit(&parts);
+    return status;
 }
 
 /* ---- schema ---------------------------------------------------------------------------------- */
 
-/* The dictionary ids of the wanted columns, from those of all columns. `ranks` has room for one
- * number a column. */
-static oc_status project_ids(ipc_reader *reader, int32_t *ranks, oc_error *err)
+/* Copies the ids of the wanted columns; those of column i are [firsts[i], firsts[i + 1]) of all. */
+static oc_status project_ids(ipc_reader *reader, const int64_t *firsts, oc_error *err)
 {
-    int32_t n_dictionaries = 0;
-    for (int32_t i = 0; i < reader->schema->n_fields; i++) {
-        ranks[i] = n_dictionaries;
-        n_dictionaries += reader->schema->fields[i].type == OCI_TYPE_DICTIONARY;
-    }
-    if (n_dictionaries != reader->ids.n) {
-        OC_FAIL(err, OC_EINTERNAL,
-                "schema has %" PRId32 " dictionary ids for %" PRId32 " dictionary columns",
-                reader->ids.n, n_dictionaries);
-    }
-    for (int32_t i = 0; i < reader->stream.schema->n_fields; i++) {
+    int32_t n_wanted = reader->stream.schema->n_fields;
+    int64_t n = 0;
+    for (int32_t i = 0; i < n_wanted; i++) {
         int32_t column = reader->columns != NULL ? reader->columns[i] : i;
-        if (reader->schema->fields[column].type == OCI_TYPE_DICTIONARY) {
-            reader->wanted_ids.ids[reader->wanted_ids.n++] = reader->ids.ids[ranks[column]];
+        n += firsts[column + 1] - firsts[column];
+    }
+    if (n > INT32_MAX) {
+        OC_FAIL(err, OC_EINVAL, "too many columns are asked for");
+    }
+    reader->wanted_ids.ids = calloc((size_t)n + 1, sizeof(int64_t));
+    if (reader->wanted_ids.ids == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "out of memory while reading a schema");
+    }
+    for (int32_t i = 0; i < n_wanted; i++) {
+        int32_t column = reader->columns != NULL ? reader->columns[i] : i;
+        for (int64_t k = firsts[column]; k < firsts[column + 1]; k++) {
+            reader->wanted_ids.ids[reader->wanted_ids.n++] = reader->ids.ids[k];
         }
     }
     return OC_OK;
 }
 
-/* Memory for the schema and what belongs to it does not grow with rows, and is not charged. */
+/* The dictionary ids of the wanted columns, from those of all columns. Memory for the schema and
+ * what belongs to it does not grow with rows, and is not charged. */
 static oc_status take_ids(ipc_reader *reader, oc_error *err)
 {
-    int32_t *ranks = calloc((size_t)reader->schema->n_fields + 1, sizeof *ranks);
-    reader->wanted_ids.ids = calloc((size_t)reader->stream.schema->n_fields + 1, sizeof(int64_t));
-    oc_status status = ranks != NULL && reader->wanted_ids.ids != NULL
-                           ? project_ids(reader, ranks, err)
-                           : OC_SET(err, OC_ENOMEM, "out of memory while reading a schema");
-    free(ranks);
+    int32_t n = reader->schema->n_fields;
+    int64_t *firsts = calloc((size_t)n + 1, sizeof *firsts);
+    if (firsts == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "out of memory while reading a schema");
+    }
+    for (int32_t i = 0; i < n; i++) {
+        oci_tree_shape shape = {0};
+        oci_field_add_shape(&reader->schema->fields[i], OCI_IPC_V5, &shape);
+        firsts[i + 1] = firsts[i] + shape.n_dictionaries;
+    }
+    assert(firsts[n] == reader->ids.n);
+    oc_status status = project_ids(reader, firsts, err);
+    free(firsts);
     return status;
 }
 
@@ -433,7 +501,7 @@ static oc_status read_stream_schema(ipc_reader *reader, oc_error *err)
     }
     reader->done_bytes = reader->source.position;
     return oci_message_parse_schema(reader->metadata.data, reader->metadata.size, &reader->schema,
-                                    &reader->ids, NULL, err);
+                                    &reader->ids, &reader->big_endian, err);
 }
 
 static bool is_same_schema(const ipc_reader *reader, const oci_schema *other,
@@ -457,14 +525,15 @@ static bool is_same_schema(const ipc_reader *reader, const oci_schema *other,
     return true;
 }
 
-/* A stream has ended and another one begins, at its schema: it goes on when the schema is the
- * same. */
+/* Another stream begins at its schema, behind the end marker of one or where one just ended: it goes
+ * on when the schema is the same, with dictionaries of its own. */
 static oc_status join_stream(ipc_reader *reader, oc_error *err)
 {
     oci_schema *schema = NULL;
     oci_dictionary_ids ids = {0};
-    OC_TRY(
-        oci_message_parse_schema(reader->metadata.data, reader->metadata.size, &schema, &ids, NULL, err));
+    bool big_endian = false;
+    OC_TRY(oci_message_parse_schema(reader->metadata.data, reader->metadata.size, &schema, &ids,
+                                    &big_endian, err));
     bool is_same = is_same_schema(reader, schema, &ids);
     oci_schema_release(schema);
     free(ids.ids);
@@ -474,6 +543,7 @@ static oc_status join_stream(ipc_reader *reader, oc_error *err)
                 "; only streams of one schema can be read as one",
                 reader->metadata.position);
     }
+    reader->big_endian = big_endian;
     return make_decoder(reader, err);
 }
 
@@ -491,9 +561,7 @@ static oc_status take_message(ipc_reader *reader, oc_error *err)
 {
     const oci_message *message = &reader->metadata.message;
     if (message->kind == OCI_MESSAGE_SCHEMA) {
-        OC_FAIL(err, OC_EDATA,
-                "a second schema comes in the middle of the stream, at byte %" PRId64,
-                reader->metadata.position);
+        return join_stream(reader, err);
     }
     bool is_batch = message->kind == OCI_MESSAGE_BATCH;
     enter(reader, is_batch ? "record batch" : "dictionary batch",
@@ -577,13 +645,10 @@ static oc_status read_footer(ipc_reader *reader, oc_error *err)
         status = oci_footer_parse(bytes, size, reader->source.size, &reader->footer, err);
     }
     oci_mem_free(reader->mem, bytes, size);
-    if (status == OC_OK && reader->footer.big_endian) {
-        status = OC_SET(err, OC_EUNSUPPORTED,
-                        "the data is big-endian, which is not supported; write it little-endian");
-    }
     if (status == OC_OK) {
         reader->schema = oci_schema_retain(reader->footer.schema);
         reader->ids = reader->footer.ids;
+        reader->big_endian = reader->footer.big_endian;
         reader->footer.ids = (oci_dictionary_ids){0};
         reader->done_bytes = HEAD_BYTES + size + TAIL_BYTES;
     }

@@ -1,8 +1,9 @@
 /* Which nodes and buffers of a message belong to which column.
  *
  * The metadata lists nodes and buffers of all columns in one row; only the schema says how many
- * each column has. This walks the schema once, checks that the lists are as long as they have to
- * be, and copies what the wanted columns own. */
+ * each column, with its children, has. This walks the schema once, checks that the lists are as
+ * long as they have to be and notes where each column begins; a second walk, over the wanted
+ * columns, copies what they own. */
 #include "ipc/reader_parts.h"
 
 #include <assert.h>
@@ -10,135 +11,189 @@
 
 #include "base/bits.h"
 
-/* Where the parts of one column begin in the lists of the whole message. */
-typedef struct column_place {
+/* A place in the three lists of a message; or how much of each there is. */
+typedef struct list_place {
+    int64_t node;
     int64_t buffer;
-    int64_t n_buffers;
     int64_t variadic;
-} column_place;
+} list_place;
 
-/* Buffers of a column without the variadic ones. */
-static int64_t plain_buffers(const oci_field *field)
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Does a row of this column take any bytes? Otherwise its rows are as many as a few bytes say. */
+static bool takes_bytes(const oci_field *field)
 {
+    bool any = false;
     switch (oci_field_layout(field)) {
-    case OCI_LAYOUT_NULL: return 0;
-    case OCI_LAYOUT_BITS:
-    case OCI_LAYOUT_FIXED:
-    case OCI_LAYOUT_VIEWS:
-    case OCI_LAYOUT_DICTIONARY: return 2;
-    case OCI_LAYOUT_OFFSETS32:
-    case OCI_LAYOUT_OFFSETS64: return 3;
-    default: break;
+    case OCI_LAYOUT_NULL:
+    case OCI_LAYOUT_RUN_ENDS: return false;
+    case OCI_LAYOUT_FIXED: return field->byte_width > 0;
+    case OCI_LAYOUT_FIXED_LIST: return field->list_size > 0 && takes_bytes(&field->children[0]);
+    case OCI_LAYOUT_STRUCT:
+        for (int32_t i = 0; i < field->n_children; i++) {
+            any = any || takes_bytes(&field->children[i]);
+        }
+        return any;
+    default: return true;
     }
-    assert(!"unsupported types are refused with the schema");
-    return 0;
 }
 
-static oc_status place_columns(const oci_schema *schema, const oci_message *message,
-                               column_place *places, oc_error *err)
+/* Rows of which nothing is there (nulls, runs, structs of these, or no columns at all) are gone
+ * through as often as a few forged bytes say. No batch has that many. */
+static oc_status check_rows(int64_t rows, oc_error *err)
 {
-    if (message->n_nodes != schema->n_fields) {
+    if (rows > UINT32_MAX) {
         OC_FAIL(err, OC_EDATA,
-                "message has %" PRId64 " nodes where the schema has %" PRId32 " columns",
-                message->n_nodes, schema->n_fields);
-    }
-    int64_t buffer = 0;
-    int64_t variadic = 0;
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        const oci_field *field = &schema->fields[i];
-        int64_t n = plain_buffers(field);
-        places[i] = (column_place){.buffer = buffer, .variadic = variadic};
-        if (oci_field_layout(field) == OCI_LAYOUT_VIEWS) {
-            int64_t more = variadic < message->n_variadic ? oci_message_variadic(message, variadic)
-                                                          : -1;
-            if (more < 0 || more > message->n_buffers) {
-                OC_FAIL(err, OC_EDATA, "column \"%.80s\" has no valid count of view buffers",
-                        field->name);
-            }
-            n += more;
-            variadic++;
-        }
-        places[i].n_buffers = n;
-        buffer += n;
-        if (buffer > message->n_buffers) {
-            break;
-        }
-    }
-    if (buffer != message->n_buffers || variadic != message->n_variadic) {
-        OC_FAIL(err, OC_EDATA,
-                "message has %" PRId64 " buffers, which do not match the columns of the schema",
-                message->n_buffers);
+                "it claims %" PRId64 " rows that take no bytes, more than the %" PRIu32
+                " that are taken",
+                rows, UINT32_MAX);
     }
     return OC_OK;
 }
 
-/* Sums up what the wanted columns need and gets it as one block. */
-static oc_status allocate(oci_parts *out, const oci_schema *schema, const column_place *places,
-                          const int32_t *columns, oc_error *err)
+/* ---- where columns begin --------------------------------------------------------------------- */
+
+/* Moves *place behind one column with its children. */
+static oc_status pass_column(const oci_field *field, const oci_message *message, list_place *place,
+                             oc_error *err)
 {
-    int64_t n_buffers = 0;
-    int64_t n_variadic = 0;
-    for (int32_t i = 0; i < out->n_columns; i++) {
-        int32_t column = columns != NULL ? columns[i] : i;
-        n_buffers += places[column].n_buffers;
-        n_variadic += oci_field_layout(&schema->fields[column]) == OCI_LAYOUT_VIEWS;
+    oci_node_shape shape = oci_node_shape_of(field, message->version);
+    place->node++;
+    place->buffer += shape.n_buffers;
+    if (shape.has_views) {
+        int64_t more = place->variadic < message->n_variadic
+                           ? oci_message_variadic(message, place->variadic)
+                           : -1;
+        if (more < 0 || more > message->n_buffers) {
+            OC_FAIL(err, OC_EDATA, "column \"%.80s\" has no valid count of view buffers",
+                    field->name);
+        }
+        place->buffer += more;
+        place->variadic++;
     }
-    int64_t nodes = (int64_t)sizeof(oci_ipc_node) * out->n_columns;
-    int64_t buffers = 0;
-    /* A column asked for many times multiplies the buffers; the product of two 32-bit numbers
-     * fits. */
-    if (!oci_mul64((int64_t)sizeof(oci_ipc_buffer), n_buffers, &buffers)) {
+    if (place->node > message->n_nodes || place->buffer > message->n_buffers) {
+        OC_FAIL(err, OC_EDATA,
+                "message has %" PRId64 " nodes and %" PRId64
+                " buffers, too few for column \"%.80s\"",
+                message->n_nodes, message->n_buffers, field->name);
+    }
+    if (!takes_bytes(field)) {
+        OC_TRY(check_rows(oci_message_node(message, place->node - 1).length, err));
+    }
+    for (int32_t i = 0; i < field->n_children; i++) {
+        OC_TRY(pass_column(&field->children[i], message, place, err));
+    }
+    return OC_OK;
+}
+
+static oc_status place_columns(const oci_field *fields, int32_t n_fields,
+                               const oci_message *message, list_place *places, oc_error *err)
+{
+    list_place place = {0};
+    if (n_fields == 0) {
+        OC_TRY(check_rows(message->length, err));
+    }
+    for (int32_t i = 0; i < n_fields; i++) {
+        places[i] = place;
+        OC_TRY(pass_column(&fields[i], message, &place, err));
+    }
+    if (place.node != message->n_nodes || place.buffer != message->n_buffers ||
+        place.variadic != message->n_variadic) {
+        OC_FAIL(err, OC_EDATA,
+                "message has %" PRId64 " nodes, %" PRId64 " buffers and %" PRId64
+                " counts of view buffers where its columns have %" PRId64 ", %" PRId64
+                " and %" PRId64,
+                message->n_nodes, message->n_buffers, message->n_variadic, place.node, place.buffer,
+                place.variadic);
+    }
+    places[n_fields] = place;
+    return OC_OK;
+}
+
+/* ---- copying --------------------------------------------------------------------------------- */
+
+/* Gets one block for what the wanted columns need. It is an upper bound: the V4 validity of unions
+ * is counted. */
+static oc_status allocate(oci_parts *out, const list_place *places, const int32_t *columns,
+                          int32_t n_columns, oc_error *err)
+{
+    list_place sum = {0};
+    for (int32_t i = 0; i < n_columns; i++) {
+        int32_t column = columns != NULL ? columns[i] : i;
+        sum.node += places[column + 1].node - places[column].node;
+        sum.buffer += places[column + 1].buffer - places[column].buffer;
+        sum.variadic += places[column + 1].variadic - places[column].variadic;
+    }
+    /* A column asked for many times multiplies them; the product of two 32-bit numbers fits, its
+     * bytes need not. */
+    int64_t nodes = 0, buffers = 0, variadics = 0;
+    if (!oci_mul64((int64_t)sizeof(oci_ipc_node), sum.node, &nodes) ||
+        !oci_mul64((int64_t)sizeof(oci_ipc_buffer), sum.buffer, &buffers) ||
+        !oci_mul64((int64_t)sizeof(int64_t), sum.variadic, &variadics) ||
+        !oci_add64(nodes, buffers, &out->block_bytes) ||
+        !oci_add64(out->block_bytes, variadics, &out->block_bytes)) {
         OC_FAIL(err, OC_EINVAL, "too many columns are asked for");
     }
-    int64_t firsts = (int64_t)sizeof(int64_t) * (out->n_columns + 1);
-    int64_t variadics = (int64_t)sizeof(int64_t) * n_variadic;
-    out->block_bytes = nodes + buffers + firsts + variadics;
     OC_TRY(oci_mem_alloc(out->mem, out->block_bytes, &out->block, err));
     out->nodes = out->block;
-    out->buffers = (oci_ipc_buffer *)(out->nodes + out->n_columns);
-    out->first_buffer = (int64_t *)(out->buffers + n_buffers);
-    out->variadic = out->first_buffer + out->n_columns + 1;
+    out->buffers = (oci_ipc_buffer *)(out->nodes + sum.node);
+    out->variadic = (int64_t *)(out->buffers + sum.buffer);
     return OC_OK;
 }
 
-static void copy_columns(oci_parts *out, const oci_schema *schema, const oci_message *message,
-                         const column_place *places, const int32_t *columns)
+/* Copies one column with its children from *from, behind what out->message counts. */
+static void copy_column(oci_parts *out, const oci_field *field, const oci_message *message,
+                        list_place *from)
 {
-    int64_t buffer = 0;
-    int64_t variadic = 0;
-    for (int32_t i = 0; i < out->n_columns; i++) {
-        int32_t column = columns != NULL ? columns[i] : i;
-        const column_place *place = &places[column];
-        out->nodes[i] = oci_message_node(message, column);
-        out->first_buffer[i] = buffer;
-        for (int64_t k = 0; k < place->n_buffers; k++) {
-            out->buffers[buffer++] = oci_message_buffer(message, place->buffer + k);
-        }
-        if (oci_field_layout(&schema->fields[column]) == OCI_LAYOUT_VIEWS) {
-            out->variadic[variadic++] = oci_message_variadic(message, place->variadic);
-        }
+    oci_message *to = &out->message;
+    oci_node_shape shape = oci_node_shape_of(field, OCI_IPC_V5);
+    int64_t n_buffers = shape.n_buffers;
+    out->nodes[to->n_nodes++] = oci_message_node(message, from->node++);
+    from->buffer += oci_node_shape_of(field, message->version).n_buffers - shape.n_buffers;
+    if (shape.has_views) {
+        int64_t more = oci_message_variadic(message, from->variadic++);
+        out->variadic[to->n_variadic++] = more;
+        n_buffers += more;
     }
-    out->first_buffer[out->n_columns] = buffer;
+    for (int64_t i = 0; i < n_buffers; i++) {
+        out->buffers[to->n_buffers++] = oci_message_buffer(message, from->buffer++);
+    }
+    for (int32_t i = 0; i < field->n_children; i++) {
+        copy_column(out, &field->children[i], message, from);
+    }
+}
+
+static void copy_columns(oci_parts *out, const oci_field *fields, const oci_message *message,
+                         const list_place *places, const int32_t *columns, int32_t n_columns)
+{
     out->message = *message;
-    out->message.n_nodes = out->n_columns;
+    out->message.version = OCI_IPC_V5;
+    out->message.n_nodes = 0;
+    out->message.n_buffers = 0;
+    out->message.n_variadic = 0;
+    for (int32_t i = 0; i < n_columns; i++) {
+        int32_t column = columns != NULL ? columns[i] : i;
+        list_place from = places[column];
+        copy_column(out, &fields[column], message, &from);
+    }
     out->message.nodes = (const uint8_t *)out->nodes;
-    out->message.n_buffers = buffer;
     out->message.buffers = (const uint8_t *)out->buffers;
-    out->message.n_variadic = variadic;
     out->message.variadic = (const uint8_t *)out->variadic;
 }
 
-oc_status oci_parts_init(oci_parts *out, const oci_schema *schema, const oci_message *message,
-                         const int32_t *columns, int32_t n_columns, oci_mem *mem, oc_error *err)
+oc_status oci_parts_init(oci_parts *out, const oci_field *fields, int32_t n_fields,
+                         const oci_message *message, const int32_t *columns, int32_t n_columns,
+                         oci_mem *mem, oc_error *err)
 {
-    *out = (oci_parts){.mem = mem, .n_columns = columns != NULL ? n_columns : schema->n_fields};
-    int64_t place_bytes = (int64_t)sizeof(column_place) * schema->n_fields;
+    *out = (oci_parts){.mem = mem};
+    int32_t n_wanted = columns != NULL ? n_columns : n_fields;
+    int64_t place_bytes = (int64_t)sizeof(list_place) * ((int64_t)n_fields + 1);
     void *places = NULL;
     OC_TRY(oci_mem_alloc(mem, place_bytes, &places, err));
     oc_status status = OC_OK;
-    OC_GOTO(place_columns(schema, message, places, err));
-    OC_GOTO(allocate(out, schema, places, columns, err));
-    copy_columns(out, schema, message, places, columns);
+    OC_GOTO(place_columns(fields, n_fields, message, places, err));
+    OC_GOTO(allocate(out, places, columns, n_wanted, err));
+    copy_columns(out, fields, message, places, columns, n_wanted);
 done:
     oci_mem_free(mem, places, place_bytes);
     return status;
@@ -151,6 +206,8 @@ void oci_parts_deinit(oci_parts *parts)
     }
     *parts = (oci_parts){0};
 }
+
+/* ---- questions ------------------------------------------------------------------------------- */
 
 bool oci_parts_are_ascending(const oci_parts *parts)
 {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ipc/decoder.h"
 
 #define COPY_BYTES_MIN (16 * 1024)
 #define COPY_BYTES_MAX (256 * 1024)
@@ -335,15 +336,18 @@ done:
 }
 
 /* Decompresses one buffer to `to`, which has `room` bytes; *size gets how many it has. */
-static oc_status unpack_buffer(oci_stage *stage, oci_body *body, const oci_ipc_buffer *buffer,
-                               uint8_t *to, int64_t room, int64_t *size, oc_error *err)
+static oc_status unpack_buffer(oci_stage *stage, oci_codec_id codec, oci_body *body,
+                               const oci_ipc_buffer *buffer, uint8_t *to, int64_t room,
+                               int64_t *size, oc_error *err)
 {
     *size = 0;
     if (buffer->length == 0) {
         return OC_OK;
     }
-    packed_buffer packed;
-    OC_TRY(read_header(stage->env, body, buffer, &packed, err));
+    packed_buffer packed = {buffer->offset, buffer->length, NOT_COMPRESSED};
+    if (codec != OCI_CODEC_NONE) {
+        OC_TRY(read_header(stage->env, body, buffer, &packed, err));
+    }
     bool is_plain = packed.announced == NOT_COMPRESSED;
     *size = is_plain ? packed.size : packed.announced;
     assert(*size <= room);
@@ -355,17 +359,37 @@ static oc_status unpack_buffer(oci_stage *stage, oci_body *body, const oci_ipc_b
                                 err);
 }
 
+oc_status oci_unpacked_bytes(const oci_parts *parts, const oci_body *body, int64_t *out,
+                             oc_error *err)
+{
+    assert(body->memory != NULL);
+    if (parts->message.codec != OCI_CODEC_NONE) {
+        return oci_ipc_decoded_bytes(&parts->message, body->memory, out, err);
+    }
+    *out = 0;
+    for (int64_t i = 0; i < parts->message.n_buffers; i++) {
+        /* Buffers lie in the body, but any number of them may share its bytes. */
+        if (!oci_add64(*out, oci_round_up(parts->buffers[i].length, 8), out)) {
+            OC_FAIL(err, OC_EDATA, "buffers have more bytes together than there can be");
+        }
+    }
+    return OC_OK;
+}
+
 oc_status oci_stage_unpack(oci_stage *stage, oci_body *body, oci_parts *parts, uint8_t *slab,
                            int64_t slab_bytes, oc_error *err)
 {
     assert(body->memory != NULL);
-    OC_TRY(prepare_codec(stage, parts->message.codec, err));
+    oci_codec_id codec = parts->message.codec;
+    if (codec != OCI_CODEC_NONE) {
+        OC_TRY(prepare_codec(stage, codec, err));
+    }
     int64_t end = 0;
     for (int64_t i = 0; i < parts->message.n_buffers; i++) {
         int64_t size = 0;
         OC_TRY(oci_env_check_cancel(stage->env, err));
-        OC_TRY(unpack_buffer(stage, body, &parts->buffers[i], slab + end, slab_bytes - end, &size,
-                             err));
+        OC_TRY(unpack_buffer(stage, codec, body, &parts->buffers[i], slab + end, slab_bytes - end,
+                             &size, err));
         parts->buffers[i] = (oci_ipc_buffer){.offset = end, .length = size};
         end += oci_round_up(size, 8);
     }

@@ -47,10 +47,13 @@ OC_NODISCARD oc_status oci_stage_rest(oci_stage *stage, oci_source *pipe, oci_fi
 OC_NODISCARD oc_status oci_stage_columns(oci_stage *stage, oci_body *body, oci_parts *parts,
                                          oc_error *err);
 
-/* The same into memory: decompresses the buffers of `parts`, whose body is in memory, to `slab`,
- * which has as many bytes as oci_ipc_decoded_bytes() says. */
+/* The same into memory: copies or decompresses the buffers of `parts`, whose body is in memory, to
+ * `slab`, one behind the other; it has as many bytes as oci_unpacked_bytes() says. */
 OC_NODISCARD oc_status oci_stage_unpack(oci_stage *stage, oci_body *body, oci_parts *parts,
                                         uint8_t *slab, int64_t slab_bytes, oc_error *err);
+/* Checks the length prefixes of compressed buffers. */
+OC_NODISCARD oc_status oci_unpacked_bytes(const oci_parts *parts, const oci_body *body,
+                                          int64_t *out, oc_error *err);
 
 /* Takes what is left of a body from its pipe, so that the next message can be read. Nothing to
  * do for the others. */

@@ -460,8 +460,14 @@ static void flipped_bytes_in_large_batches_are_errors_or_harmless(void **state)
 static void rows_of_which_nothing_is_there_are_not_believed(void **state)
 {
     (void)state;
-    arrow_maker maker = {.length = 0x123456789};
-    oci_batch *batch = make_column_batch("n", &maker);
+    const char *columns[] = {"a=n"};
+    oci_schema *schema = make_schema(columns, 1);
+    oci_column *nulls = calloc(1, sizeof *nulls);
+    *nulls = (oci_column){
+        .field = &schema->fields[0], .length = 0x123456789, .null_count = 0x123456789};
+    oci_batch *batch = NULL;
+    assert_int_equal(
+        oci_batch_adopt(schema, nulls->length, nulls, NULL, NULL, 0, NULL, 0, &batch, NULL), OC_OK);
     byte_sink bytes;
     write_one(batch, false, OCI_CODEC_NONE, &bytes);
     read_result *r = calloc(1, sizeof *r);
@@ -474,6 +480,7 @@ static void rows_of_which_nothing_is_there_are_not_believed(void **state)
     free(r);
     free(bytes.data);
     oci_batch_release(batch);
+    oci_schema_release(schema);
 }
 
 static void a_missing_byte_is_an_error_or_harmless(void **state)
