@@ -8,9 +8,14 @@
  * known before the body is laid out; the header is built once the body is there, and stretched with
  * zeros to the room that was left.
  *
- * Buffers. encoder_buffers.c says what each column's buffers are. Without a codec each is made at
- * its place. With one it is compressed from where it lies to its place; only what has to be moved
- * first (bits, rebased offsets, views) is made in the scratch room at the end of the buffer.
+ * Buffers. encoder_buffers.c says what the buffers of each column and its children are. Without a
+ * codec each is made at its place. With one it is compressed from where it lies to its place; only
+ * what has to be moved first (bits, rebased offsets, views) is made in the scratch room at the end
+ * of the buffer.
+ *
+ * Dictionaries may be at any depth and in the values of others. They are listed with those inside
+ * before those around them, which is the order of their messages; a dictionary is sent again also
+ * when one inside of it is. Ids count from the outside in, as in the schema message.
  *
  * Memory. The buffer is as large as the bound of the largest batch so far and is kept. It comes
  * from the account, or from the reservation that the caller gives so that encoding cannot be
@@ -27,6 +32,7 @@
 #include "arrow/gather.h"
 #include "base/bits.h"
 #include "ipc/encoder_buffers.h"
+#include "ipc/layout_walk.h"
 #include "ipc/message.h"
 
 #define HEAD_ALIGN 64 /* bodies of slabs begin at a multiple of this, for the CPU's sake */
@@ -36,8 +42,11 @@
 #define GATHER_BITMAP_BYTES (OCI_GATHER_ROWS_MAX / 8 + BODY_ALIGN)
 
 typedef struct sent_dictionary {
-    int32_t column;
-    int64_t head_bytes; /* of a dictionary message, without view buffers */
+    int64_t id;
+    int32_t first_inside;     /* those in its values are listed from here on up to itself */
+    int64_t head_bytes;       /* of a dictionary message, without view buffers */
+    int64_t n_plain_buffers;  /* of one, the same */
+    const oci_column *values; /* of the batch at hand */
     bool is_sent;
     bool is_due;             /* in this batch */
     uint64_t fingerprint[2]; /* of the one sent last, when is_sent */
@@ -50,10 +59,9 @@ struct oci_ipc_encoder {
     oci_codec *codec; /* NULL for none */
     oci_mem *mem;
     int64_t head_bytes;
-    int64_t n_plain_buffers; /* of a record batch, without view buffers */
-    bool has_views;
+    oci_tree_shape shape; /* of a record batch */
     int32_t n_dictionaries;
-    sent_dictionary *dictionaries; /* [id] */
+    sent_dictionary *dictionaries;
     oci_bytes schema_message;
     /* the buffer: messages from the front, scratch room at the end */
     oci_mem *buffer_mem;
@@ -82,30 +90,16 @@ static oc_status fail_memory(oc_error *err)
     OC_FAIL(err, OC_ENOMEM, "out of memory while making an encoder");
 }
 
-/* Buffers without those of views. */
-static int64_t plain_buffers(const oci_field *field)
+/* Room for the lists of the largest message, before view buffers. */
+static oc_status make_lists(oci_ipc_encoder *encoder, const oci_tree_shape *largest, oc_error *err)
 {
-    switch (oci_field_layout(field)) {
-    case OCI_LAYOUT_NULL: return 0;
-    case OCI_LAYOUT_OFFSETS32:
-    case OCI_LAYOUT_OFFSETS64: return 3;
-    default: return 2;
-    }
-}
-
-/* Room for the lists of the largest message. */
-static oc_status make_lists(oci_ipc_encoder *encoder, oc_error *err)
-{
-    size_t n = (size_t)encoder->schema->n_fields + 1;
-    encoder->buffers_max = encoder->n_plain_buffers +
-                           3; /* of a dictionary of strings beside a few columns */
-    encoder->nodes = calloc(n, sizeof *encoder->nodes);
-    encoder->variadic = calloc(n, sizeof *encoder->variadic);
-    encoder->buffers = calloc((size_t)encoder->buffers_max, sizeof *encoder->buffers);
-    encoder->dictionaries = calloc(n, sizeof *encoder->dictionaries);
-    encoder->extents = calloc(n, sizeof *encoder->extents);
+    encoder->buffers_max = largest->n_buffers;
+    encoder->nodes = calloc((size_t)largest->n_nodes + 1, sizeof *encoder->nodes);
+    encoder->variadic = calloc((size_t)largest->n_variadic + 1, sizeof *encoder->variadic);
+    encoder->buffers = calloc((size_t)largest->n_buffers + 1, sizeof *encoder->buffers);
+    encoder->extents = calloc((size_t)encoder->shape.n_dictionaries + 1, sizeof *encoder->extents);
     if (encoder->nodes == NULL || encoder->variadic == NULL || encoder->buffers == NULL ||
-        encoder->dictionaries == NULL || encoder->extents == NULL) {
+        encoder->extents == NULL) {
         return fail_memory(err);
     }
     return OC_OK;
@@ -114,13 +108,12 @@ static oc_status make_lists(oci_ipc_encoder *encoder, oc_error *err)
 /* Builds a header with nothing but zeros in its lists, which are all zero still, to see its
  * size. */
 static oc_status find_head_bytes(const oci_ipc_encoder *encoder, oci_message_kind kind,
-                                 int64_t n_nodes, int64_t n_buffers, int64_t n_variadic,
-                                 int64_t *out, oc_error *err)
+                                 const oci_tree_shape *shape, int64_t *out, oc_error *err)
 {
     oci_message fields = {.kind = kind,
-                          .n_nodes = n_nodes,
-                          .n_buffers = n_buffers,
-                          .n_variadic = n_variadic,
+                          .n_nodes = shape->n_nodes,
+                          .n_buffers = shape->n_buffers,
+                          .n_variadic = shape->n_variadic,
                           .codec = encoder->codec_id};
     oci_bytes bytes = {0};
     OC_TRY(oci_message_build_batch(&fields, encoder->nodes, encoder->buffers, encoder->variadic,
@@ -130,33 +123,67 @@ static oc_status find_head_bytes(const oci_ipc_encoder *encoder, oci_message_kin
     return OC_OK;
 }
 
-static oc_status add_dictionary(oci_ipc_encoder *encoder, int32_t column, oc_error *err)
+static void widen_shape(oci_tree_shape *largest, const oci_tree_shape *shape)
 {
-    const oci_field *values = encoder->schema->fields[column].dictionary;
+    largest->n_nodes = oci_max64(largest->n_nodes, shape->n_nodes);
+    largest->n_buffers = oci_max64(largest->n_buffers, shape->n_buffers);
+    largest->n_variadic = oci_max64(largest->n_variadic, shape->n_variadic);
+}
+
+/* The largest of the messages of a field's dictionaries and *largest. */
+static void measure_dictionaries(const oci_field *field, oci_tree_shape *largest)
+{
+    for (int32_t i = 0; i < field->n_children; i++) {
+        measure_dictionaries(&field->children[i], largest);
+    }
+    if (field->dictionary != NULL) {
+        oci_tree_shape values = {0};
+        oci_field_add_shape(field->dictionary, OCI_IPC_V5, &values);
+        widen_shape(largest, &values);
+        measure_dictionaries(field->dictionary, largest);
+    }
+}
+
+/* Lists the dictionaries of a tree. */
+static oc_status add_dictionaries(oci_ipc_encoder *encoder, const oci_field *field,
+                                  int64_t *next_id, oc_error *err)
+{
+    for (int32_t i = 0; i < field->n_children; i++) {
+        OC_TRY(add_dictionaries(encoder, &field->children[i], next_id, err));
+    }
+    if (field->dictionary == NULL) {
+        return OC_OK;
+    }
+    int64_t id = (*next_id)++;
+    int32_t first_inside = encoder->n_dictionaries;
+    OC_TRY(add_dictionaries(encoder, field->dictionary, next_id, err));
     sent_dictionary *dictionary = &encoder->dictionaries[encoder->n_dictionaries++];
-    dictionary->column = column;
-    int64_t n_variadic = oci_field_layout(values) == OCI_LAYOUT_VIEWS ? 1 : 0;
-    return find_head_bytes(encoder, OCI_MESSAGE_DICTIONARY, 1, plain_buffers(values), n_variadic,
-                           &dictionary->head_bytes, err);
+    oci_tree_shape values = {0};
+    oci_field_add_shape(field->dictionary, OCI_IPC_V5, &values);
+    *dictionary = (sent_dictionary){
+        .id = id, .first_inside = first_inside, .n_plain_buffers = values.n_buffers};
+    return find_head_bytes(encoder, OCI_MESSAGE_DICTIONARY, &values, &dictionary->head_bytes, err);
 }
 
 static oc_status describe_schema(oci_ipc_encoder *encoder, oc_error *err)
 {
     const oci_schema *schema = encoder->schema;
-    int64_t n_variadic = 0;
+    encoder->shape = oci_schema_shape(schema, OCI_IPC_V5);
+    oci_tree_shape largest = encoder->shape;
     for (int32_t i = 0; i < schema->n_fields; i++) {
-        encoder->n_plain_buffers += plain_buffers(&schema->fields[i]);
-        n_variadic += oci_field_layout(&schema->fields[i]) == OCI_LAYOUT_VIEWS;
+        measure_dictionaries(&schema->fields[i], &largest);
     }
-    encoder->has_views = n_variadic > 0;
-    OC_TRY(make_lists(encoder, err));
+    OC_TRY(make_lists(encoder, &largest, err));
+    encoder->dictionaries =
+        calloc((size_t)encoder->shape.n_dictionaries + 1, sizeof *encoder->dictionaries);
+    if (encoder->dictionaries == NULL) {
+        return fail_memory(err);
+    }
+    int64_t next_id = 0;
     for (int32_t i = 0; i < schema->n_fields; i++) {
-        if (schema->fields[i].type == OCI_TYPE_DICTIONARY) {
-            OC_TRY(add_dictionary(encoder, i, err));
-        }
+        OC_TRY(add_dictionaries(encoder, &schema->fields[i], &next_id, err));
     }
-    return find_head_bytes(encoder, OCI_MESSAGE_BATCH, schema->n_fields, encoder->n_plain_buffers,
-                           n_variadic, &encoder->head_bytes, err);
+    return find_head_bytes(encoder, OCI_MESSAGE_BATCH, &encoder->shape, &encoder->head_bytes, err);
 }
 
 oc_status oci_ipc_encoder_create(oci_schema *schema, oci_codec_id codec, int level, oci_mem *mem,
@@ -250,13 +277,18 @@ static oc_status measure_buffer(void *arg, const oci_buffer_source *source, oc_e
     return OC_OK;
 }
 
+static void measure_views(void *arg, int64_t n_view_buffers)
+{
+    measure *m = arg;
+    m->n_view_buffers += n_view_buffers;
+}
+
 static void measure_column(measure *m, const oci_column *column)
 {
-    int64_t n_variadic = 0;
-    oc_status status = oci_column_visit(column, measure_buffer, m, &n_variadic, NULL);
+    oci_column_visitor visitor = {.arg = m, .buffer = measure_buffer, .views = measure_views};
+    oc_status status = oci_column_visit(column, &visitor, NULL);
     assert(status == OC_OK);
     (void)status;
-    m->n_view_buffers += oci_max64(n_variadic, 0);
 }
 
 /* View buffers come on top of what the head was measured with. */
@@ -270,8 +302,30 @@ static int64_t dictionary_head(const sent_dictionary *dictionary, const measure 
     return head_with_views(dictionary->head_bytes, m->n_view_buffers);
 }
 
+/* Notes the dictionaries of a column, in the order of the list. */
+static void note_values(oci_ipc_encoder *encoder, const oci_column *column, int32_t *next)
+{
+    for (int32_t i = 0; i < column->field->n_children; i++) {
+        note_values(encoder, &column->children[i], next);
+    }
+    if (column->field->dictionary != NULL) {
+        assert(column->dictionary != NULL);
+        note_values(encoder, column->dictionary, next);
+        encoder->dictionaries[(*next)++].values = column->dictionary;
+    }
+}
+
+static void note_dictionaries(oci_ipc_encoder *encoder, const oci_batch *batch)
+{
+    int32_t next = 0;
+    for (int32_t i = 0; i < encoder->schema->n_fields && encoder->n_dictionaries > 0; i++) {
+        note_values(encoder, &batch->columns[i], &next);
+    }
+    assert(next == encoder->n_dictionaries);
+}
+
 /* What the messages of a batch need: their sum, the scratch room, the longest list of buffers. With
- * `due_only` the dictionaries that are to be sent, else all. */
+ * `due_only` the dictionaries that are to be sent, else all. The dictionaries are noted. */
 static measure measure_batch(const oci_ipc_encoder *encoder, const oci_batch *batch, bool due_only)
 {
     measure total = {.codec = encoder->codec_id};
@@ -280,7 +334,7 @@ static measure measure_batch(const oci_ipc_encoder *encoder, const oci_batch *ba
         const sent_dictionary *dictionary = &encoder->dictionaries[i];
         if (dictionary->is_due || !due_only) {
             measure values = {.codec = encoder->codec_id};
-            measure_column(&values, batch->columns[dictionary->column].dictionary);
+            measure_column(&values, dictionary->values);
             total.bytes += dictionary_head(dictionary, &values) + values.bytes;
             total.scratch = oci_max64(total.scratch, values.scratch);
             total.n_buffers = oci_max64(total.n_buffers, values.n_buffers);
@@ -302,10 +356,18 @@ static measure measure_batch(const oci_ipc_encoder *encoder, const oci_batch *ba
 typedef struct slab_walk {
     const uint8_t *body;
     int64_t body_bytes;
+    oci_ipc_node *nodes;
+    int64_t n_nodes;
     oci_ipc_buffer *buffers;
     int64_t n_buffers;
     int64_t end; /* of the last buffer that is not empty */
 } slab_walk;
+
+static void take_node(void *arg, int64_t length, int64_t null_count)
+{
+    slab_walk *walk = arg;
+    walk->nodes[walk->n_nodes++] = (oci_ipc_node){length, null_count};
+}
 
 static oc_status take_from_slab(void *arg, const oci_buffer_source *source, oc_error *err)
 {
@@ -313,7 +375,7 @@ static oc_status take_from_slab(void *arg, const oci_buffer_source *source, oc_e
     slab_walk *walk = arg;
     oci_ipc_buffer *buffer = &walk->buffers[walk->n_buffers++];
     *buffer = (oci_ipc_buffer){.offset = oci_round_up(walk->end, BODY_ALIGN)};
-    if (source->size == 0) {
+    if (source->size == 0 || source->is_spare) {
         return OC_OK;
     }
     /* Compared as numbers: the pointer may belong to another block. */
@@ -332,8 +394,9 @@ static oc_status take_from_slab(void *arg, const oci_buffer_source *source, oc_e
 static bool may_lie_in_slab(const oci_ipc_encoder *encoder, const oci_batch *batch)
 {
     return encoder->codec_id == OCI_CODEC_NONE && encoder->n_dictionaries == 0 &&
-           !encoder->has_views && batch->slab != NULL && batch->head_bytes >= encoder->head_bytes &&
-           batch->body_bytes >= 0 && batch->body_bytes % BODY_ALIGN == 0;
+           encoder->shape.n_variadic == 0 && batch->slab != NULL &&
+           batch->head_bytes >= encoder->head_bytes && batch->body_bytes >= 0 &&
+           batch->body_bytes % BODY_ALIGN == 0;
 }
 
 /* Fills the encoder's lists from the slab; false when the batch has to be laid out anew. */
@@ -341,24 +404,24 @@ static bool find_in_slab(const oci_ipc_encoder *encoder, const oci_batch *batch)
 {
     slab_walk walk = {.body = (const uint8_t *)batch->slab + batch->head_bytes,
                       .body_bytes = batch->body_bytes,
+                      .nodes = encoder->nodes,
                       .buffers = encoder->buffers};
+    oci_column_visitor visitor = {.arg = &walk, .node = take_node, .buffer = take_from_slab};
     for (int32_t i = 0; i < encoder->schema->n_fields; i++) {
         const oci_column *column = &batch->columns[i];
-        int64_t n_variadic = 0;
-        if (column->offset != 0 ||
-            oci_column_visit(column, take_from_slab, &walk, &n_variadic, NULL) != OC_OK) {
+        if (column->offset != 0 || oci_column_visit(column, &visitor, NULL) != OC_OK) {
             return false;
         }
-        encoder->nodes[i] = (oci_ipc_node){column->length, oci_column_null_count(column)};
     }
     return true;
 }
 
-int64_t oci_ipc_encoder_bound(const oci_ipc_encoder *encoder, const oci_batch *batch)
+int64_t oci_ipc_encoder_bound(oci_ipc_encoder *encoder, const oci_batch *batch)
 {
     if (may_lie_in_slab(encoder, batch) && find_in_slab(encoder, batch)) {
         return 0;
     }
+    note_dictionaries(encoder, batch);
     measure total = measure_batch(encoder, batch, false);
     return total.bytes + total.scratch;
 }
@@ -368,11 +431,11 @@ int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab
     if (encoder->codec_id == OCI_CODEC_NONE && encoder->n_dictionaries == 0) {
         return 0;
     }
-    int64_t n_buffers = encoder->n_plain_buffers;
+    int64_t n_buffers = encoder->shape.n_buffers;
     int64_t bytes = encoder->head_bytes;
     for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
         const sent_dictionary *dictionary = &encoder->dictionaries[i];
-        n_buffers += plain_buffers(encoder->schema->fields[dictionary->column].dictionary);
+        n_buffers += dictionary->n_plain_buffers;
         bytes += dictionary->head_bytes;
     }
     if (encoder->codec_id == OCI_CODEC_NONE) {
@@ -385,14 +448,28 @@ int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Where a body is being laid out. */
+/* Where a body is being laid out, and how much of the encoder's lists it has filled. */
 typedef struct body_writer {
     oci_ipc_encoder *encoder;
     uint8_t *body;
     uint8_t *scratch;
     int64_t end;
+    int64_t n_nodes;
     int64_t n_buffers;
+    int64_t n_variadic;
 } body_writer;
+
+static void write_node(void *arg, int64_t length, int64_t null_count)
+{
+    body_writer *writer = arg;
+    writer->encoder->nodes[writer->n_nodes++] = (oci_ipc_node){length, null_count};
+}
+
+static void write_views(void *arg, int64_t n_view_buffers)
+{
+    body_writer *writer = arg;
+    writer->encoder->variadic[writer->n_variadic++] = n_view_buffers;
+}
 
 /* Length prefix and frame, or -1 and the bytes as they are where that is not longer. */
 static oc_status pack_buffer(body_writer *writer, const oci_buffer_source *source, uint8_t *to,
@@ -467,17 +544,15 @@ static oc_status write_message(oci_ipc_encoder *encoder, oci_message *fields,
     body_writer writer = {.encoder = encoder,
                           .body = encoder->buffer + *at + head_bytes,
                           .scratch = encoder->buffer + encoder->capacity - scratch_bytes};
+    oci_column_visitor visitor = {
+        .arg = &writer, .node = write_node, .buffer = write_buffer, .views = write_views};
     for (int32_t i = 0; i < n; i++) {
-        int64_t n_variadic = 0;
-        OC_TRY(oci_column_visit(&columns[i], write_buffer, &writer, &n_variadic, err));
-        if (n_variadic >= 0) {
-            encoder->variadic[fields->n_variadic++] = n_variadic;
-        }
-        encoder->nodes[i] = (oci_ipc_node){columns[i].length, oci_column_null_count(&columns[i])};
+        OC_TRY(oci_column_visit(&columns[i], &visitor, err));
     }
     fields->codec = encoder->codec_id;
-    fields->n_nodes = n;
+    fields->n_nodes = writer.n_nodes;
     fields->n_buffers = writer.n_buffers;
+    fields->n_variadic = writer.n_variadic;
     fields->body_bytes = writer.end;
     OC_TRY(write_head(encoder, fields, encoder->buffer + *at, head_bytes, err));
     add_extent(encoder, *at, head_bytes, writer.end, fields->kind == OCI_MESSAGE_DICTIONARY);
@@ -534,30 +609,33 @@ static oc_status reserve_lists(oci_ipc_encoder *encoder, int64_t n_buffers, oc_e
 
 static void find_due_dictionaries(oci_ipc_encoder *encoder, const oci_batch *batch)
 {
+    note_dictionaries(encoder, batch);
     for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
         sent_dictionary *dictionary = &encoder->dictionaries[i];
-        const oci_column *values = batch->columns[dictionary->column].dictionary;
-        assert(values != NULL);
-        oci_column_fingerprint(values, dictionary->due_fingerprint);
+        oci_column_fingerprint(dictionary->values, dictionary->due_fingerprint);
         dictionary->is_due = !dictionary->is_sent ||
                              memcmp(dictionary->fingerprint, dictionary->due_fingerprint,
                                     sizeof dictionary->fingerprint) != 0;
+        for (int32_t k = dictionary->first_inside; k < i && !dictionary->is_due; k++) {
+            dictionary->is_due = encoder->dictionaries[k].is_due;
+        }
     }
 }
 
-static oc_status write_dictionaries(oci_ipc_encoder *encoder, const oci_batch *batch,
-                                    int64_t scratch_bytes, int64_t *at, oc_error *err)
+static oc_status write_dictionaries(oci_ipc_encoder *encoder, int64_t scratch_bytes, int64_t *at,
+                                    oc_error *err)
 {
     for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
         sent_dictionary *dictionary = &encoder->dictionaries[i];
         if (!dictionary->is_due) {
             continue;
         }
-        const oci_column *values = batch->columns[dictionary->column].dictionary;
+        const oci_column *values = dictionary->values;
         measure m = {.codec = encoder->codec_id};
         measure_column(&m, values);
-        oci_message fields = {
-            .kind = OCI_MESSAGE_DICTIONARY, .length = values->length, .dictionary_id = i};
+        oci_message fields = {.kind = OCI_MESSAGE_DICTIONARY,
+                              .length = values->length,
+                              .dictionary_id = dictionary->id};
         OC_TRY(write_message(encoder, &fields, values, 1, dictionary_head(dictionary, &m),
                              scratch_bytes, at, err));
     }
@@ -594,8 +672,8 @@ static oc_status encode_in_slab(oci_ipc_encoder *encoder, const oci_batch *batch
     oci_message fields = {.kind = OCI_MESSAGE_BATCH,
                           .body_bytes = batch->body_bytes,
                           .length = batch->length,
-                          .n_nodes = encoder->schema->n_fields,
-                          .n_buffers = encoder->n_plain_buffers};
+                          .n_nodes = encoder->shape.n_nodes,
+                          .n_buffers = encoder->shape.n_buffers};
     uint8_t *head = (uint8_t *)batch->slab + batch->head_bytes - encoder->head_bytes;
     OC_TRY(write_head(encoder, &fields, head, encoder->head_bytes, err));
     add_extent(encoder, 0, encoder->head_bytes, batch->body_bytes, false);
@@ -613,7 +691,7 @@ static oc_status encode_in_buffer(oci_ipc_encoder *encoder, const oci_batch *bat
     OC_TRY(reserve_lists(encoder, total.n_buffers, err));
     OC_TRY(reserve_buffer(encoder, total.bytes + total.scratch, from, err));
     int64_t at = 0;
-    OC_TRY(write_dictionaries(encoder, batch, total.scratch, &at, err));
+    OC_TRY(write_dictionaries(encoder, total.scratch, &at, err));
     oci_message fields = {.kind = OCI_MESSAGE_BATCH, .length = batch->length};
     OC_TRY(write_message(encoder, &fields, batch->columns, encoder->schema->n_fields,
                          head_with_views(encoder->head_bytes, total.n_view_buffers), total.scratch,

@@ -4,13 +4,15 @@
  * Codec none, no dictionary columns, and a batch whose slab has the IPC shape with room in front
  * (batch->head_bytes >= oci_ipc_encoder_head_bytes): the header is put into the slab and nothing is
  * copied. Else the messages are laid out in the encoder's own buffer (kept and reused). With
- * dictionary columns a dictionary message comes before the batch whenever the dictionary is not the
- * one sent last (told by a 128-bit hash of its values, so that no memory is held between batches);
- * the first one is no delta, later ones replace it.
+ * dictionary columns, at any depth and in the values of dictionaries, a dictionary message comes
+ * before the batch whenever the dictionary is not the one sent last (told by a 128-bit hash of its
+ * values, so that no memory is held between batches); the first one is no delta, later ones replace
+ * it, and those inside come before those around them.
  *
- * Written: offset 0 (slices are rebased), no validity buffer (length 0) for columns without nulls,
- * 8-byte aligned buffers, padding zeroed, and the bytes under null slots as they are, but for
- * views, which are empty there. View buffers that are mostly unused are left out. Compression per
+ * Written: offset 0 at every depth (slices are rebased), only the rows of children from the first to
+ * the last that is referred to, no validity buffer (length 0) for columns without nulls, 8-byte
+ * aligned buffers, padding zeroed, and the bytes under null slots as they are, but for views and
+ * list views, which are empty there. View buffers that are mostly unused are left out. Compression per
  * buffer: int64 uncompressed length, then the frame; -1 and the raw bytes where compressing does
  * not help. */
 #ifndef OUTCORE_IPC_ENCODER_H
@@ -35,7 +37,7 @@ int64_t oci_ipc_encoder_head_bytes(const oci_ipc_encoder *encoder);
 /* Upper bound of what encoding this batch takes as buffer from `mem` (0 when it goes out of its
  * slab). The second form bounds any gather output with a slab of `slab_bytes` that has
  * oci_ipc_encoder_head_bytes() in front. */
-int64_t oci_ipc_encoder_bound(const oci_ipc_encoder *encoder, const oci_batch *batch);
+int64_t oci_ipc_encoder_bound(oci_ipc_encoder *encoder, const oci_batch *batch);
 int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab_bytes);
 
 /* The results stay valid until the next call; those out of a slab as long as the batch, whose head
