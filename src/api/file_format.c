@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/bits.h"
+
 #define MAGIC_BYTES 8
 
 oc_format oci_format_of_name(const char *path)
@@ -121,6 +123,19 @@ static oc_status peek_pipe(oci_file **file, uint8_t *head, int64_t *n, oc_error 
     return OC_OK;
 }
 
+/* Streams of before Arrow 0.15 begin with the size of the schema's metadata, with the size itself a
+ * multiple of 8, and then a flatbuffer, whose first word is the offset of its root table. Small
+ * numbers in both words mean NUL bytes, which text has not. */
+static bool is_early_stream(const uint8_t head[MAGIC_BYTES], int64_t n)
+{
+    const uint32_t metadata_bytes_max = 1 << 24, root_max = 64;
+    uint32_t metadata_bytes = oci_load_le32(head);
+    uint32_t root = oci_load_le32(head + 4);
+    return n == MAGIC_BYTES && (metadata_bytes + 4) % 8 == 0 &&
+           metadata_bytes < metadata_bytes_max && root >= 4 && root % 4 == 0 && root <= root_max &&
+           root < metadata_bytes;
+}
+
 oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
 {
     uint8_t head[MAGIC_BYTES] = {0};
@@ -138,7 +153,7 @@ oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
     static const uint8_t continuation[4] = {0xff, 0xff, 0xff, 0xff};
     if (n >= 6 && memcmp(head, "ARROW1", 6) == 0) {
         *out = OC_FORMAT_ARROW;
-    } else if (n >= 4 && memcmp(head, continuation, 4) == 0) {
+    } else if ((n >= 4 && memcmp(head, continuation, 4) == 0) || is_early_stream(head, n)) {
         *out = OC_FORMAT_ARROWS;
     } else {
         *out = OC_FORMAT_CSV;

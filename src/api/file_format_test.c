@@ -83,6 +83,11 @@ static void first_bytes_tell_the_format_and_are_not_lost(void **state)
         {"\xff\xff\xff\xff\x10\0\0\0x", 9, OC_FORMAT_ARROWS},
         {"\xff\xff\xff\xff", 4, OC_FORMAT_ARROWS},
         {"\xff\xff\xff", 3, OC_FORMAT_CSV},
+        {"\x7c\x07\0\0\x10\0\0\0\0\0", 10, OC_FORMAT_ARROWS}, /* before Arrow 0.15 */
+        {"\x7c\x07\0\0\x10\0\0", 7, OC_FORMAT_CSV},
+        {"\x78\x07\0\0\x10\0\0\0\0\0", 10, OC_FORMAT_CSV},
+        {"\x7c\x07\0\0\x12\0\0\0\0\0", 10, OC_FORMAT_CSV},
+        {"\x0c\0\0\0\x10\0\0\0\0\0", 10, OC_FORMAT_CSV},
         {"a,b\n1,2\n3,4\n", 12, OC_FORMAT_CSV},
         {"x", 1, OC_FORMAT_CSV},
         {"", 0, OC_FORMAT_CSV},

@@ -115,11 +115,13 @@ static oc_status walk_message(walker *w, oci_ipc_summary *summary, bool *more, o
     }
     int64_t metadata_bytes;
     int prefix_bytes;
-    if (n < OCI_IPC_PREFIX_BYTES) {
+    /* The end marker of early streams is one word, and may be the last one of the file. */
+    bool is_short_end = n == 4 && memcmp(prefix, (uint8_t[4]){0}, 4) == 0;
+    if (n < OCI_IPC_PREFIX_BYTES && !is_short_end) {
         return truncated(w, "a message", err);
     }
     OC_TRY(oci_frame_parse(prefix, &metadata_bytes, &prefix_bytes, err));
-    int64_t unused = OCI_IPC_PREFIX_BYTES - prefix_bytes;
+    int64_t unused = n - prefix_bytes;
     if (metadata_bytes == 0) {
         summary->has_end_marker = true;
         w->at -= w->file->seekable ? unused : 0;
