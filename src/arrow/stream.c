@@ -1,6 +1,6 @@
 /* Streams over the Arrow C stream interface, in both directions.
  *
- * In:   ArrowArrayStream ──get_next──> oci_batch_import ──> oci_batch_validate ──> next()
+ * In:   ArrowArrayStream ──get_next──> oci_batch_import ──> oci_batch_validate_rows ──> next()
  * Out:  next() ──> oci_batch_export ──> get_next
  *
  * Both keep the first error and give it again on every later call: after an error the position in
@@ -72,7 +72,7 @@ static oc_status pull_batch(imported_stream *s, oci_batch **out, oc_error *err)
     }
     oc_status status = oci_batch_import(&array, s->base.schema, out, err);
     if (status == OC_OK) {
-        status = oci_batch_validate(*out, err);
+        status = oci_batch_validate_rows(*out, err);
     }
     if (status != OC_OK) {
         oci_batch_release(*out);

@@ -37,7 +37,7 @@ oci_batch *make_batch(const char *const *columns, int32_t n_columns, const arrow
 
 oci_batch *make_column_batch(const char *format, const arrow_maker *maker)
 {
-    char text[80];
+    char text[4096];
     const char *columns[1] = {text};
     snprintf(text, sizeof text, "a=%s", format);
     return make_batch(columns, 1, maker);
