@@ -91,13 +91,16 @@ static void a_batch_without_memory_can_be_adopted(void **state)
     oci_batch_release(NULL);
 }
 
-/* A slice has the values and nulls of the rows it stands for, slices of slices too. */
-static void slices_show_the_rows_asked_for(void **state)
+/* Whether the bitmap tells all nulls of a column. */
+static bool has_own_nulls(const oci_column *column)
 {
-    (void)state;
-    const arrow_maker maker = {
-        .seed = 5, .length = 60, .null_percent = 25, .offset = 5, .garbage = true};
-    oci_batch *whole = make_batch(arrow_maker_formats, arrow_maker_n_formats, &maker);
+    return column->dictionary == NULL && column->field->union_ids == NULL &&
+           column->field->type != OCI_TYPE_RUN_END_ENCODED;
+}
+
+/* A slice has the values and nulls of the rows it stands for, slices of slices too. */
+static void check_slices(oci_batch *whole)
+{
     for (int64_t start = 0; start <= 17; start++) {
         oci_batch *slice, *inner;
         assert_int_equal(oci_batch_slice(whole, start, 40, &slice, NULL), OC_OK);
@@ -105,21 +108,37 @@ static void slices_show_the_rows_asked_for(void **state)
         oci_batch_release(slice);
         assert_int_equal(inner->length, 11);
         assert_ptr_equal(inner->parent, whole); /* chains do not grow */
+        assert_int_equal(oci_batch_validate(inner, NULL), OC_OK);
         for (int32_t c = 0; c < whole->schema->n_fields; c++) {
             const oci_column *column = &inner->columns[c];
             int64_t nulls = 0;
             assert_int_equal(column->length, 11);
             for (int64_t row = 0; row < 11; row++) {
                 assert_true(oci_value_equal(column, row, &whole->columns[c], start + 3 + row));
-                nulls += column->dictionary == NULL && oci_column_is_null(column, row);
+                assert_int_equal(oci_column_is_null(column, row),
+                                 oci_column_is_null(&whole->columns[c], start + 3 + row));
+                nulls += oci_column_is_null(column, row);
             }
-            if (column->dictionary == NULL) {
+            if (has_own_nulls(column)) {
                 assert_int_equal(oci_column_null_count(column), nulls);
             }
         }
         oci_batch_release(inner);
     }
-    oci_batch_release(whole);
+}
+
+static void slices_show_the_rows_asked_for(void **state)
+{
+    (void)state;
+    const arrow_maker maker = {
+        .seed = 5, .length = 60, .null_percent = 25, .offset = 5, .garbage = true};
+    oci_batch *flat = make_batch(arrow_maker_formats, arrow_maker_n_formats, &maker);
+    oci_batch *nested =
+        make_batch(arrow_maker_nested_formats, arrow_maker_n_nested_formats, &maker);
+    check_slices(flat);
+    check_slices(nested);
+    oci_batch_release(flat);
+    oci_batch_release(nested);
     assert_int_equal(arrow_maker_live(), 0);
 }
 
@@ -169,6 +188,64 @@ static void selecting_nothing_keeps_the_row_count(void **state)
     oci_schema_release(schema);
     oci_batch_release(part);
     oci_batch_release(whole);
+}
+
+/* Fields below a column are those of its schema, also when only names differ. */
+static void shared_columns_have_the_labels_of_their_schema(void **state)
+{
+    (void)state;
+    const char *columns[] = {"a=l", "s=+s(x=i; y=+l(c>u))"};
+    const arrow_maker maker = {.seed = 5, .length = 30, .null_percent = 25};
+    oci_batch *whole = make_batch(columns, 2, &maker), *part, *slice;
+    oci_schema *schema;
+    const int32_t indices[] = {1};
+    assert_int_equal(oci_schema_select(whole->schema, indices, 1, &schema, NULL), OC_OK);
+    assert_int_equal(oci_batch_select(whole, schema, indices, &part, NULL), OC_OK);
+    assert_int_equal(oci_batch_slice(part, 10, 15, &slice, NULL), OC_OK);
+    oci_batch_release(part); /* the slice keeps the structs of what lies below */
+    const oci_column *lists = &slice->columns[0].children[1];
+    assert_ptr_equal(lists->field, &schema->fields[0].children[1]);
+    assert_ptr_equal(lists->children[0].dictionary->field,
+                     schema->fields[0].children[1].children[0].dictionary);
+    for (int64_t row = 0; row < 15; row++) {
+        assert_true(oci_value_equal(&slice->columns[0], row, &whole->columns[1], 10 + row));
+    }
+    oci_schema_release(schema);
+    oci_batch_release(whole);
+    oci_batch_release(slice);
+    assert_int_equal(arrow_maker_live(), 0);
+}
+
+static void nested_batches_are_equal_by_values(void **state)
+{
+    (void)state;
+    arrow_maker plain = {.seed = 5, .length = 50, .null_percent = 20};
+    arrow_maker wild = {.seed = 5,
+                        .length = 50,
+                        .null_percent = 20,
+                        .offset = 3,
+                        .struct_offset = 2,
+                        .garbage = true,
+                        .unaligned = true};
+    arrow_maker other = {.seed = 6, .length = 50, .null_percent = 20};
+    for (int32_t i = 0; i < arrow_maker_n_nested_formats; i++) {
+        oci_batch *a = make_column_batch(arrow_maker_nested_formats[i], &plain);
+        oci_batch *b = make_column_batch(arrow_maker_nested_formats[i], &wild);
+        oci_batch *c = make_column_batch(arrow_maker_nested_formats[i], &other);
+        assert_true(oci_batch_equal(a, b));
+        bool has_one_value = oci_batch_equal(a, c); /* no columns, only nulls, no elements */
+        for (int64_t row = 0; row < 50; row++) {
+            uint64_t hash = oci_value_hash(&a->columns[0], row, 3);
+            assert_int_equal(hash, oci_value_hash(&b->columns[0], row, 3));
+            assert_int_equal(oci_value_equal(&a->columns[0], row, &c->columns[0], row),
+                             hash == oci_value_hash(&c->columns[0], row, 3));
+        }
+        assert_true(!has_one_value ||
+                    strstr("+s() +w:0(i) +r(i; n)", arrow_maker_nested_formats[i]) != NULL);
+        oci_batch_release(a);
+        oci_batch_release(b);
+        oci_batch_release(c);
+    }
 }
 
 static void batches_are_equal_by_type_length_and_values(void **state)
@@ -231,6 +308,8 @@ int main(void)
         cmocka_unit_test(slices_may_be_empty_or_whole),
         cmocka_unit_test(selected_columns_share_memory),
         cmocka_unit_test(selecting_nothing_keeps_the_row_count),
+        cmocka_unit_test(shared_columns_have_the_labels_of_their_schema),
+        cmocka_unit_test(nested_batches_are_equal_by_values),
         cmocka_unit_test(batches_are_equal_by_type_length_and_values),
         cmocka_unit_test(references_are_counted_across_threads),
     };

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "arrow/batch.h"
-#include "base/bits.h"
+#include "arrow/gather.h"
 #include "base/fault.h"
+#include "base/tiny.h"
 #include "support/batch_maker.h"
 
 enum { LIMIT = 64 << 20 };
@@ -418,6 +418,38 @@ static void layouts_are_built_inside_each_other(void **state)
     oci_batch_release(codes);
 }
 
+/* Every value twice, far more than gather takes rows at once. */
+static void any_number_of_runs_is_found(void **state)
+{
+    (void)state;
+    enum { N = 300000 };
+    int32_t *numbers = malloc(N * sizeof *numbers), *offsets = malloc((N + 1) * sizeof *offsets);
+    uint8_t *bytes = malloc(N);
+    for (int32_t i = 0; i < N; i++) {
+        numbers[i] = i / 2;
+        offsets[i] = i;
+        bytes[i] = (uint8_t)(i / 2 % 251);
+    }
+    offsets[N] = N;
+    oci_column columns[2] = {{.length = N, .values = (uint8_t *)numbers},
+                             {.length = N, .values = (uint8_t *)offsets, .bytes = bytes}};
+    const oci_type types[2] = {OCI_TYPE_INT32, OCI_TYPE_BINARY};
+    for (int i = 0; i < 2; i++) {
+        oci_batch *plain = batch_of(schema_of(field_of(types[i])), columns[i]);
+        oci_schema *schema = schema_of(runs_of(OCI_TYPE_INT64, field_of(types[i])));
+        oci_batch *out = output(oci_batch_retain(plain), schema);
+        assert_int_equal(out->columns[0].children[0].length, N / 2);
+        assert_same_values(plain, 0, out);
+        assert_runs_are_right(&out->columns[0]);
+        oci_batch_release(out);
+        oci_batch_release(plain);
+        oci_schema_release(schema);
+    }
+    free(numbers);
+    free(offsets);
+    free(bytes);
+}
+
 /* ---- what run ends can count ----------------------------------------------------------------- */
 
 static void rows_that_run_ends_cannot_count_are_refused(void **state)
@@ -553,6 +585,65 @@ static void slices_of_the_result_outlive_it(void **state)
     oci_batch_release(inner);
 }
 
+/* ---- every type ------------------------------------------------------------------------------ */
+
+/* What a sort does: gather into working form, hand out slices. */
+static void check_way_there_and_back(const char *format, const arrow_maker *maker)
+{
+    oci_batch *made = make_column_batch(format, maker), *gathered;
+    oci_schema *working;
+    assert_int_equal(oci_schema_working(made->schema, &working, NULL), OC_OK);
+    assert_int_equal(
+        oci_gather_range(working, made, 0, made->length, 0, mem, NULL, &gathered, NULL), OC_OK);
+    for (int64_t start = 0; start < 12; start++) {
+        oci_batch *out = output(slice_of(gathered, start, made->length - 2 * start), made->schema);
+        oc_error err = {0};
+        if (oci_batch_validate(out, &err) != OC_OK) {
+            fail_msg("%s: %s", format, err.message);
+        }
+        assert_ptr_equal(out->schema, made->schema);
+        assert_same_values(made, start, out);
+        assert_ptr_equal(out->columns[0].field, &made->schema->fields[0]);
+        oci_batch_release(out);
+    }
+    oci_batch_release(gathered);
+    oci_batch_release(made);
+    oci_schema_release(working);
+}
+
+static void every_type_is_the_same_after_a_way_through_working_form(void **state)
+{
+    (void)state;
+    arrow_maker maker = {
+        .seed = 11, .length = 100, .null_percent = 20, .distinct = 3, .offset = 5, .garbage = true};
+    for (int distinct = 0; distinct < 4; distinct += 3) {
+        maker.distinct = distinct;
+        for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
+            check_way_there_and_back(arrow_maker_formats[i], &maker);
+        }
+        for (int32_t i = 0; i < arrow_maker_n_nested_formats; i++) {
+            check_way_there_and_back(arrow_maker_nested_formats[i], &maker);
+        }
+    }
+}
+
+static void random_types_are_the_same_after_it(void **state)
+{
+    (void)state;
+    char text[2000];
+    for (uint64_t seed = 1; seed <= OCI_TINY(60, 300); seed++) {
+        const arrow_maker maker = {.seed = seed,
+                                   .length = 50 + (int64_t)(seed % 30),
+                                   .null_percent = (int32_t)(seed % 4 * 20),
+                                   .distinct = (int32_t)(seed % 3 * 2),
+                                   .offset = (int64_t)(seed % 9),
+                                   .garbage = seed % 2 == 0,
+                                   .unaligned = seed % 5 == 0};
+        arrow_make_column_text(seed, 3, text, sizeof text);
+        check_way_there_and_back(text, &maker);
+    }
+}
+
 /* ---- failure --------------------------------------------------------------------------------- */
 
 static void every_refused_allocation_leaves_nothing_behind(void **state)
@@ -644,6 +735,7 @@ int main(void)
                                         close_budget),
         cmocka_unit_test_setup_teardown(layouts_are_built_inside_each_other, open_budget,
                                         close_budget),
+        cmocka_unit_test_setup_teardown(any_number_of_runs_is_found, open_budget, close_budget),
         cmocka_unit_test_setup_teardown(rows_that_run_ends_cannot_count_are_refused, open_budget,
                                         close_budget),
         cmocka_unit_test_setup_teardown(rows_of_lists_are_cut_by_what_they_hold, open_budget,
@@ -652,6 +744,10 @@ int main(void)
                                         close_budget),
         cmocka_unit_test_setup_teardown(other_types_are_refused, open_budget, close_budget),
         cmocka_unit_test_setup_teardown(slices_of_the_result_outlive_it, open_budget, close_budget),
+        cmocka_unit_test_setup_teardown(every_type_is_the_same_after_a_way_through_working_form,
+                                        open_budget, close_budget),
+        cmocka_unit_test_setup_teardown(random_types_are_the_same_after_it, open_budget,
+                                        close_budget),
         cmocka_unit_test_setup_teardown(every_refused_allocation_leaves_nothing_behind, open_budget,
                                         close_budget),
         cmocka_unit_test_setup_teardown(a_small_limit_is_respected, open_budget, close_budget),
