@@ -6,9 +6,12 @@
  * bytes that are used, no validity bitmap where no row is null, null slots zeroed (values 0, length
  * 0), dictionary trimmed to the values used.
  *
- * Sources have the same schema except that a source may hold views where the output has 32-bit
- * strings (working form, see oci_schema_working), so gathering from an imported batch with schema =
- * working schema also converts it.
+ * Sources have the types of the schema, but may hold them as they came in where the output is in
+ * working form, at every depth: views for 32-bit strings, list views for lists, run-end encoded
+ * columns for their values. So gathering from an imported batch with schema = working schema also
+ * converts it. Columns may be nested as types may be (OCI_NESTING_MAX), and begin at any offset,
+ * children too. A null list becomes an empty one; children of a null struct or fixed-size list, and
+ * those of a sparse union that its type id does not name, are copied as they are.
  *
  * Two steps, because the slab is allocated once and exactly: oci_gather_fit decides how many of the
  * wanted rows fit a byte target, oci_gather copies them.
@@ -26,15 +29,22 @@ typedef struct oci_row_ref {
     uint32_t row;    /* row of that batch */
 } oci_row_ref;
 
-/* Rows that one call handles at most; bounds its scratch memory: nothing for plain columns of up to
- * 128 sources (64 bytes a source beyond), about 70 bytes per distinct code of a dictionary. */
+/* Rows that one call handles at most; bounds its scratch memory: nothing for flat columns of up to
+ * 128 sources (64 bytes a source beyond), 8 KiB and 64 bytes a source for each level of lists, dense
+ * unions and run-end encoded sources above each other, about 70 bytes per distinct code of a
+ * dictionary. The rows of children are not bounded, and cost no scratch memory. */
 #define OCI_GATHER_ROWS_MAX 65536
 
 /* How many of rows[0..n) fit into `max_bytes` of slab, at least 1 when n > 0; *bytes (may be NULL)
  * gets the exact size of their slab without a head (oci_gather adds head_bytes rounded up to 64).
  * n is cut to OCI_GATHER_ROWS_MAX. Sources NULL where no row refers to them. Also keeps 32-bit
- * offsets from overflowing (`oci_gather_offset_max`, a variable so that tests can lower it) and
- * narrow dictionary indices from running out. */
+ * offsets (of strings, lists, dense unions, at any depth) from overflowing
+ * (`oci_gather_offset_max`, a variable so that tests can lower it) and narrow dictionary indices
+ * from running out. When one row alone is larger than the budget, *bytes is so too, but not exact.
+ *
+ * Errors of all calls: OC_EDATA for offsets, indices, type ids or runs that lead nowhere;
+ * OC_EUNSUPPORTED for lists with elements beyond row 2^32 of their child, and for a single row that
+ * 32-bit offsets cannot tell; OC_EBUDGET, OC_ENOMEM; OC_EINTERNAL for sources of another type. */
 OC_NODISCARD oc_status oci_gather_fit(oci_schema *schema, const oci_batch *const *sources,
                                       const oci_row_ref *rows, int64_t n, int64_t max_bytes,
                                       oci_mem *mem, int64_t *n_fit, int64_t *bytes, oc_error *err);

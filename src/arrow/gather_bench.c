@@ -1,4 +1,4 @@
-/* What a gathered value costs, in ns, per layout: rows in random order out of many sources, as a
+/* What a gathered row costs, in ns, per layout: rows in random order out of many sources, as a
  * sort makes them.
  *
  *     gather_bench [sources] [rows per source] [rows per batch] [number of a column]
@@ -6,8 +6,10 @@
  * Every row of the table is gathered once, in two orders: a random permutation, as when rows in
  * memory are sorted (each value is a miss, 5-8 ns on the machine that this was written on), and a
  * random interleave of the sources, each in its own order, as when runs are merged. Per order: the
- * scan (fit, where everything fits) and scan + copy (gather); last, range copies. The best of five
- * passes. */
+ * scan (fit, where everything fits), scan + copy (gather) and, for values of one width, the plain
+ * loop in C that copies them and does nothing else; last, range copies. The best of five passes.
+ *
+ * A struct is two columns in one; a list costs per row what its 8 elements (0 to 16) cost. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,22 +61,26 @@ typedef struct kind {
     int32_t null_percent;
     bool dictionary; /* int32 indices into 1000 such values */
     bool shared;     /* the same dictionary in all sources */
+    oci_type around; /* LIST or STRUCT of such values, or NULL */
 } kind;
 
 static const kind kinds[] = {
-    {"bool", OCI_TYPE_BOOL, 0, 0, 0, false, false},
-    {"int8", OCI_TYPE_INT8, 0, 0, 0, false, false},
-    {"int32", OCI_TYPE_INT32, 0, 0, 0, false, false},
-    {"int64", OCI_TYPE_INT64, 0, 0, 0, false, false},
-    {"int64, 10% null", OCI_TYPE_INT64, 0, 0, 10, false, false},
-    {"decimal128", OCI_TYPE_DECIMAL128, 0, 0, 0, false, false},
-    {"utf8, 1-10 bytes", OCI_TYPE_UTF8, 1, 10, 0, false, false},
-    {"utf8, 10-43 bytes", OCI_TYPE_UTF8, 10, 43, 0, false, false},
-    {"utf8, 10-43, 10% null", OCI_TYPE_UTF8, 10, 43, 10, false, false},
-    {"utf8, 27 bytes", OCI_TYPE_UTF8, 27, 27, 0, false, false},
-    {"utf8, 200 bytes", OCI_TYPE_UTF8, 200, 200, 0, false, false},
-    {"dictionary, shared", OCI_TYPE_UTF8, 10, 43, 0, true, true},
-    {"dictionary, each its own", OCI_TYPE_UTF8, 10, 43, 0, true, false},
+    {"bool", OCI_TYPE_BOOL, 0, 0, 0, false, false, OCI_TYPE_NULL},
+    {"int8", OCI_TYPE_INT8, 0, 0, 0, false, false, OCI_TYPE_NULL},
+    {"int32", OCI_TYPE_INT32, 0, 0, 0, false, false, OCI_TYPE_NULL},
+    {"int64", OCI_TYPE_INT64, 0, 0, 0, false, false, OCI_TYPE_NULL},
+    {"int64, 10% null", OCI_TYPE_INT64, 0, 0, 10, false, false, OCI_TYPE_NULL},
+    {"decimal128", OCI_TYPE_DECIMAL128, 0, 0, 0, false, false, OCI_TYPE_NULL},
+    {"utf8, 1-10 bytes", OCI_TYPE_UTF8, 1, 10, 0, false, false, OCI_TYPE_NULL},
+    {"utf8, 10-43 bytes", OCI_TYPE_UTF8, 10, 43, 0, false, false, OCI_TYPE_NULL},
+    {"utf8, 10-43, 10% null", OCI_TYPE_UTF8, 10, 43, 10, false, false, OCI_TYPE_NULL},
+    {"utf8, 27 bytes", OCI_TYPE_UTF8, 27, 27, 0, false, false, OCI_TYPE_NULL},
+    {"utf8, 200 bytes", OCI_TYPE_UTF8, 200, 200, 0, false, false, OCI_TYPE_NULL},
+    {"dictionary, shared", OCI_TYPE_UTF8, 10, 43, 0, true, true, OCI_TYPE_NULL},
+    {"dictionary, each its own", OCI_TYPE_UTF8, 10, 43, 0, true, false, OCI_TYPE_NULL},
+    {"struct of 2 int64", OCI_TYPE_INT64, 0, 0, 0, false, false, OCI_TYPE_STRUCT},
+    {"list of int64", OCI_TYPE_INT64, 0, 0, 0, false, false, OCI_TYPE_LIST},
+    {"list of utf8, 1-10 bytes", OCI_TYPE_UTF8, 1, 10, 0, false, false, OCI_TYPE_LIST},
 };
 
 static int64_t random_length(const kind *k)
@@ -101,6 +107,46 @@ static void fill_values(const kind *k, const oci_field *field, int64_t n, uint8_
         end += length;
         oci_store_le32(values + (i + 1) * 4, (uint32_t)end);
     }
+}
+
+#define LIST_MAX 16
+
+/* Two equal children, or one and offsets of lists. One slab: values (or offsets), bytes, offsets of
+ * lists. */
+static oci_batch *make_nested_batch(oci_schema *schema, const kind *k, int64_t rows, oci_mem *mem)
+{
+    const oci_field *field = &schema->fields[0];
+    bool list = k->around == OCI_TYPE_LIST;
+    int64_t n_values = list ? rows * LIST_MAX : rows;
+    int64_t bytes_at = (n_values + 1) * 8;
+    int64_t offsets_at = oci_round_up(bytes_at + n_values * k->string_max, 64);
+    int64_t size = offsets_at + (rows + 1) * 4;
+    void *slab = NULL;
+    oc_error err;
+    oci_batch *batch = NULL;
+    oci_column *columns = calloc(1, sizeof *columns);
+    oci_column *extra = calloc(2, sizeof *extra);
+    check(oci_mem_alloc(mem, size, &slab, &err), &err);
+    uint8_t *at = slab;
+    fill_values(k, &field->children[0], n_values, at, at + bytes_at);
+    for (int32_t c = 0; c < field->n_children; c++) {
+        extra[c] = (oci_column){
+            .field = &field->children[c], .length = n_values, .values = at, .bytes = at + bytes_at};
+    }
+    columns[0] = (oci_column){.field = field, .length = rows, .children = extra};
+    if (list) {
+        uint32_t end = 0;
+        columns[0].values = at + offsets_at;
+        oci_store_le32(at + offsets_at, 0);
+        for (int64_t i = 1; i <= rows; i++) {
+            end += (uint32_t)(next_random() % (LIST_MAX + 1));
+            oci_store_le32(at + offsets_at + i * 4, end);
+        }
+    }
+    check(oci_batch_adopt(schema, rows, columns, mem, slab, size, extra, 2 * sizeof *extra, &batch,
+                          &err),
+          &err);
+    return batch;
 }
 
 /* One slab: values (or offsets), bytes, validity, indices. */
@@ -151,7 +197,14 @@ static table make_table(const kind *k, int64_t n_batches, int64_t batch_rows, oc
     oc_error err;
     oci_field *fields = calloc(1, sizeof *fields);
     table t = {.n_batches = n_batches, .batch_rows = batch_rows};
-    if (k->dictionary) {
+    if (k->around != OCI_TYPE_NULL) {
+        check(oci_field_init(fields, "a", k->around, true, &err), &err);
+        fields->n_children = k->around == OCI_TYPE_LIST ? 1 : 2;
+        fields->children = calloc((size_t)fields->n_children, sizeof *fields);
+        for (int32_t c = 0; c < fields->n_children; c++) {
+            check(oci_field_init(&fields->children[c], "x", k->type, true, &err), &err);
+        }
+    } else if (k->dictionary) {
         check(oci_field_init(fields, "a", OCI_TYPE_DICTIONARY, true, &err), &err);
         fields->dictionary = calloc(1, sizeof *fields);
         fields->index_type = OCI_TYPE_INT32;
@@ -163,7 +216,9 @@ static table make_table(const kind *k, int64_t n_batches, int64_t batch_rows, oc
     check(oci_schema_create(fields, 1, NULL, 0, &t.schema, &err), &err);
     t.batches = calloc((size_t)n_batches, sizeof(oci_batch *));
     for (int64_t b = 0; b < n_batches; b++) {
-        t.batches[b] = make_batch(t.schema, k, batch_rows, t.batches[0], mem);
+        t.batches[b] = k->around != OCI_TYPE_NULL
+                           ? make_nested_batch(t.schema, k, batch_rows, mem)
+                           : make_batch(t.schema, k, batch_rows, t.batches[0], mem);
     }
     return t;
 }
@@ -207,7 +262,37 @@ static oci_row_ref *make_rows(int64_t n_batches, int64_t batch_rows, bool merge)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-typedef enum pass { PASS_FIT, PASS_GATHER, PASS_RANGE } pass;
+typedef enum pass { PASS_FIT, PASS_GATHER, PASS_RANGE, PASS_LOOP } pass;
+
+/* What gather is measured against. */
+static inline __attribute__((always_inline)) void copy_plainly(const uint8_t *const *values,
+                                                               const oci_row_ref *rows, int64_t n,
+                                                               uint8_t *out, size_t width)
+{
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(out + (size_t)i * width, values[rows[i].source] + rows[i].row * width, width);
+    }
+}
+
+static void run_loop(const table *t, const oci_row_ref *rows, int64_t n, oci_mem *mem)
+{
+    oc_error err;
+    size_t width = (size_t)t->schema->fields[0].byte_width;
+    const uint8_t **values = malloc((size_t)t->n_batches * sizeof *values);
+    void *out = NULL;
+    check(oci_mem_alloc(mem, n * (int64_t)width, &out, &err), &err);
+    for (int64_t b = 0; b < t->n_batches; b++) {
+        values[b] = t->batches[b]->columns[0].values;
+    }
+    switch (width) {
+    case 1: copy_plainly(values, rows, n, out, 1); break;
+    case 4: copy_plainly(values, rows, n, out, 4); break;
+    case 8: copy_plainly(values, rows, n, out, 8); break;
+    default: copy_plainly(values, rows, n, out, 16); break;
+    }
+    oci_mem_free(mem, out, n * (int64_t)width);
+    free(values);
+}
 
 static void run_step(const table *t, const oci_row_ref *rows, int64_t at, int64_t n, pass what,
                      oci_mem *mem)
@@ -221,6 +306,9 @@ static void run_step(const table *t, const oci_row_ref *rows, int64_t at, int64_
         check(oci_gather_range(t->schema, from[at / t->batch_rows], start, n, 0, mem, NULL, &out,
                                &err),
               &err);
+    }
+    if (what == PASS_LOOP) {
+        run_loop(t, rows + at, n, mem);
     }
     if (what == PASS_FIT) {
         check(oci_gather_fit(t->schema, from, rows + at, n, INT64_MAX, mem, &fit, NULL, &err),
@@ -256,6 +344,11 @@ static void run_kind(const kind *k, oci_row_ref *const rows[2], int64_t n_batche
     for (int order = 0; order < 2; order++) {
         printf(" %8.2f %8.2f", measure(&t, rows[order], step, PASS_FIT, mem),
                measure(&t, rows[order], step, PASS_GATHER, mem));
+        if (!k->dictionary && t.schema->fields[0].byte_width > 0) {
+            printf(" %8.2f", measure(&t, rows[order], step, PASS_LOOP, mem));
+        } else {
+            printf(" %8s", "");
+        }
     }
     printf(" %8.2f\n", measure(&t, rows[0], step, PASS_RANGE, mem));
     free_table(&t);
@@ -273,10 +366,11 @@ int main(int argc, char **argv)
     check(oci_mem_open(budget, "bench", &mem, &err), &err);
     oci_row_ref *rows[2] = {make_rows(n_batches, batch_rows, false),
                             make_rows(n_batches, batch_rows, true)};
-    printf("%lld sources of %lld rows, batches of %lld; ns per value\n", (long long)n_batches,
+    printf("%lld sources of %lld rows, batches of %lld; ns per row\n", (long long)n_batches,
            (long long)batch_rows, (long long)step);
-    printf("%-24s %17s %17s\n", "", "random order", "merge order");
-    printf("%-24s %8s %8s %8s %8s %8s\n", "column", "fit", "gather", "fit", "gather", "range");
+    printf("%-24s %26s %26s\n", "", "random order", "merge order");
+    printf("%-24s %8s %8s %8s %8s %8s %8s %8s\n", "column", "fit", "gather", "loop", "fit",
+           "gather", "loop", "range");
     size_t only = argc > 4 ? (size_t)atoll(argv[4]) : SIZE_MAX;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         if (only != SIZE_MAX && only != k) {
