@@ -13,6 +13,9 @@ extern const uint8_t oci_zeros[OCI_ZEROS_BYTES];
  * or moved columns out of; NULL for any other array. Borrowed from the array. */
 oci_batch *oci_batch_behind(const struct ArrowArray *array);
 
+/* The same number of fields, of the same types (oci_field_same_type). */
+bool oci_schema_same_types(const oci_schema *a, const oci_schema *b);
+
 /* The same column with the names and metadata of `field`, which has its type. The structs of its
  * dictionaries and children are copied to *space, which moves on behind them. */
 void oci_column_share(const oci_column *column, const oci_field *field, oci_column *out,

@@ -550,7 +550,7 @@ static bool same_bytes(const char *a, int64_t a_bytes, const char *b, int64_t b_
     return a_bytes == b_bytes && (a_bytes == 0 || memcmp(a, b, (size_t)a_bytes) == 0);
 }
 
-static bool same_types(const oci_schema *a, const oci_schema *b)
+bool oci_schema_same_types(const oci_schema *a, const oci_schema *b)
 {
     bool same = a->n_fields == b->n_fields;
     for (int32_t i = 0; same && i < a->n_fields; i++) {
@@ -588,7 +588,7 @@ oc_status oci_batch_import(struct ArrowArray *array, oci_schema *schema, oci_bat
     }
     oc_status status = OC_OK;
     oci_batch *ours = oci_batch_behind(array);
-    if (ours != NULL && same_types(ours->schema, schema)) {
+    if (ours != NULL && oci_schema_same_types(ours->schema, schema)) {
         if (ours->schema == schema || same_labels(ours->schema, schema)) {
             *out = oci_batch_retain(ours);
         } else {
