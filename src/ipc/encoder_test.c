@@ -9,9 +9,11 @@ static const oci_codec_id all_codecs[] = {OCI_CODEC_NONE, OCI_CODEC_LZ4_FRAME, O
 
 enum { LIMIT = 64 << 20 };
 
-static oci_batch *make_full_batch(const arrow_maker *maker)
+/* All flat or all nested formats. */
+static oci_batch *make_full_batch(bool nested, const arrow_maker *maker)
 {
-    return make_batch(arrow_maker_formats, arrow_maker_n_formats, maker);
+    return nested ? make_batch(arrow_maker_nested_formats, arrow_maker_n_nested_formats, maker)
+                  : make_batch(arrow_maker_formats, arrow_maker_n_formats, maker);
 }
 
 /* Encodes, decodes, compares; checks the bound on the way. */
@@ -34,9 +36,9 @@ static void check_round_trip(const ipc_fixture *f, oci_ipc_encoder *encoder,
     oci_batch_release(back);
 }
 
-static void check_layout(const ipc_fixture *f, const arrow_maker *maker)
+static void check_layout(const ipc_fixture *f, bool nested, const arrow_maker *maker)
 {
-    oci_batch *batch = make_full_batch(maker);
+    oci_batch *batch = make_full_batch(nested, maker);
     for (size_t c = 0; c < 3; c++) {
         for (int trusted = 0; trusted < 2; trusted++) {
             oci_ipc_encoder *encoder = make_encoder(f, batch->schema, all_codecs[c]);
@@ -49,12 +51,10 @@ static void check_layout(const ipc_fixture *f, const arrow_maker *maker)
     oci_batch_release(batch);
 }
 
-static void every_type_and_layout_survives_a_round_trip(void **state)
+static void check_layouts(bool nested, const int64_t *lengths, size_t n)
 {
-    (void)state;
-    static const int64_t lengths[] = {0, 1, 7, 8, 65, 300};
     ipc_fixture f = open_fixture(LIMIT, NULL);
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         for (int bits = 0; bits < 32; bits++) {
             arrow_maker maker = {.seed = (uint64_t)bits,
                                  .length = lengths[i],
@@ -66,25 +66,72 @@ static void every_type_and_layout_survives_a_round_trip(void **state)
                                  .unaligned = bits & 8,
                                  .hide_null_count = bits & 16,
                                  .always_validity = bits & 16};
-            check_layout(&f, &maker);
+            check_layout(&f, nested, &maker);
         }
     }
     arrow_maker all_null = {.length = 100, .null_percent = 100, .garbage = true};
-    check_layout(&f, &all_null);
+    check_layout(&f, nested, &all_null);
     close_fixture(&f);
 }
 
-static void slices_are_rebased(void **state)
+static void every_type_and_layout_survives_a_round_trip(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {0, 1, 7, 8, 65, 300};
+    check_layouts(false, lengths, sizeof lengths / sizeof lengths[0]);
+}
+
+static void every_nested_type_and_layout_survives_a_round_trip(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {0, 1, 8, 77};
+    check_layouts(true, lengths, sizeof lengths / sizeof lengths[0]);
+}
+
+static void any_nesting_survives_a_round_trip(void **state)
 {
     (void)state;
     ipc_fixture f = open_fixture(LIMIT, NULL);
-    oci_batch *batch = make_full_batch(&(arrow_maker){
-        .seed = 5, .length = 200, .null_percent = 20, .offset = 3, .string_max = 50});
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        char text[4000];
+        arrow_make_column_text(seed, 1 + (int32_t)(seed % 4), text, sizeof text);
+        const char *columns[] = {text};
+        oci_batch *batch = make_batch(columns, 1,
+                                      &(arrow_maker){.seed = seed,
+                                                     .length = 40,
+                                                     .null_percent = 15,
+                                                     .offset = seed % 3 == 0 ? 5 : 0,
+                                                     .garbage = seed % 2 == 0});
+        oci_codec_id codec = all_codecs[seed % 3];
+        oci_ipc_encoder *encoder = make_encoder(&f, batch->schema, codec);
+        oci_ipc_decoder *decoder = make_decoder(&f, batch->schema, false);
+        for (int64_t start = 0; start < 40; start += 13) {
+            oci_batch *slice = NULL;
+            assert_int_equal(oci_batch_slice(batch, start, 40 - start, &slice, NULL), OC_OK);
+            check_round_trip(&f, encoder, decoder, slice);
+            oci_batch_release(slice);
+        }
+        oci_ipc_encoder_destroy(encoder);
+        oci_ipc_decoder_destroy(decoder);
+        oci_batch_release(batch);
+    }
+    close_fixture(&f);
+}
+
+static void check_slices(bool nested, int64_t n, int64_t step)
+{
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    oci_batch *batch = make_full_batch(nested, &(arrow_maker){.seed = 5,
+                                                              .length = n,
+                                                              .null_percent = 20,
+                                                              .offset = 3,
+                                                              .string_max = 50,
+                                                              .garbage = nested});
     for (size_t c = 0; c < 3; c++) {
         oci_ipc_encoder *encoder = make_encoder(&f, batch->schema, all_codecs[c]);
         oci_ipc_decoder *decoder = make_decoder(&f, batch->schema, false);
-        for (int64_t start = 0; start <= 200; start += 5) {
-            for (int64_t length = 0; length <= 200 - start; length = 3 * length + 1) {
+        for (int64_t start = 0; start <= n; start += step) {
+            for (int64_t length = 0; length <= n - start; length = 3 * length + 1) {
                 oci_batch *slice = NULL;
                 assert_int_equal(oci_batch_slice(batch, start, length, &slice, NULL), OC_OK);
                 check_round_trip(&f, encoder, decoder, slice);
@@ -96,6 +143,18 @@ static void slices_are_rebased(void **state)
     }
     oci_batch_release(batch);
     close_fixture(&f);
+}
+
+static void slices_are_rebased(void **state)
+{
+    (void)state;
+    check_slices(false, 200, 5);
+}
+
+static void slices_are_rebased_at_every_depth(void **state)
+{
+    (void)state;
+    check_slices(true, 60, 7);
 }
 
 static void batch_without_columns_keeps_its_rows(void **state)
@@ -112,13 +171,15 @@ static void batch_without_columns_keeps_its_rows(void **state)
     close_fixture(&f);
 }
 
-/* The formats that go out of a slab. */
+/* The formats that go out of a slab, in working form: all but dictionaries. */
 static int32_t list_slab_formats(const char **formats)
 {
     int32_t n = 0;
-    for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
-        const char *format = arrow_maker_formats[i];
-        if (strchr(format, '>') == NULL && format[0] != 'v') {
+    for (int32_t i = 0; i < arrow_maker_n_formats + arrow_maker_n_nested_formats; i++) {
+        const char *format = i < arrow_maker_n_formats
+                                 ? arrow_maker_formats[i]
+                                 : arrow_maker_nested_formats[i - arrow_maker_n_formats];
+        if (strchr(format, '>') == NULL) {
             formats[n++] = format;
         }
     }
@@ -129,22 +190,24 @@ static void gathered_batch_goes_out_of_its_slab(void **state)
 {
     (void)state;
     ipc_fixture f = open_fixture(LIMIT, NULL);
-    const char *formats[128];
+    const char *formats[256];
     int32_t n_formats = list_slab_formats(formats);
     static const int64_t lengths[] = {1, 9, 100};
     for (size_t i = 0; i < 3; i++) {
         for (int32_t null_percent = 0; null_percent <= 50; null_percent += 50) {
             int64_t n = lengths[i];
             oci_batch *source = make_batch(
-                formats, n_formats, &(arrow_maker){.length = n + 20, .null_percent = null_percent});
-            oci_ipc_encoder *encoder = make_encoder(&f, source->schema, OCI_CODEC_NONE);
-            oci_ipc_decoder *decoder = make_decoder(&f, source->schema, false);
+                formats, n_formats,
+                &(arrow_maker){.length = n + 20, .null_percent = null_percent, .garbage = true});
+            oci_schema *working = NULL;
+            assert_int_equal(oci_schema_working(source->schema, &working, NULL), OC_OK);
+            oci_ipc_encoder *encoder = make_encoder(&f, working, OCI_CODEC_NONE);
+            oci_ipc_decoder *decoder = make_decoder(&f, working, false);
             int64_t head = oci_ipc_encoder_head_bytes(encoder);
             assert_int_equal(head % 64, 0);
             oci_batch *batch = NULL;
             assert_int_equal(
-                oci_gather_range(source->schema, source, 5, n, head, f.mem, NULL, &batch, NULL),
-                OC_OK);
+                oci_gather_range(working, source, 5, n, head, f.mem, NULL, &batch, NULL), OC_OK);
             assert_int_equal(oci_ipc_encoder_bound(encoder, batch), 0);
             int64_t held = oci_mem_held(f.mem);
             const uint8_t *data = NULL;
@@ -161,6 +224,7 @@ static void gathered_batch_goes_out_of_its_slab(void **state)
             assert_batch_equal(batch, back);
             oci_batch_release(back);
             oci_batch_release(batch);
+            oci_schema_release(working);
             oci_batch_release(source);
             oci_ipc_encoder_destroy(encoder);
             oci_ipc_decoder_destroy(decoder);
@@ -169,13 +233,14 @@ static void gathered_batch_goes_out_of_its_slab(void **state)
     close_fixture(&f);
 }
 
-static void bound_of_a_slab_holds_for_gathered_batches(void **state)
+static void check_slab_bounds(bool nested)
 {
-    (void)state;
     ipc_fixture f = open_fixture(LIMIT, NULL);
     oci_schema *working = NULL;
-    oci_batch *source = make_full_batch(&(arrow_maker){
-        .seed = 9, .length = 900, .null_percent = 10, .distinct = 120, .string_max = 60});
+    oci_batch *source = make_full_batch(
+        nested,
+        &(arrow_maker){
+            .seed = 9, .length = 900, .null_percent = 10, .distinct = 120, .string_max = 60});
     assert_int_equal(oci_schema_working(source->schema, &working, NULL), OC_OK);
     for (size_t c = 0; c < 3; c++) {
         oci_ipc_encoder *encoder = make_encoder(&f, working, all_codecs[c]);
@@ -198,15 +263,22 @@ static void bound_of_a_slab_holds_for_gathered_batches(void **state)
     close_fixture(&f);
 }
 
-/* The buffer of the second encoder holds what another batch left in it. */
-static void bytes_depend_on_the_batch_alone(void **state)
+static void bound_of_a_slab_holds_for_gathered_batches(void **state)
 {
     (void)state;
+    check_slab_bounds(false);
+    check_slab_bounds(true);
+}
+
+/* The buffer of the second encoder holds what another batch left in it. */
+static void check_bytes(bool nested)
+{
     ipc_fixture f = open_fixture(LIMIT, NULL);
     oci_batch *large =
-        make_full_batch(&(arrow_maker){.seed = 1, .length = 500, .null_percent = 10});
-    oci_batch *small = make_full_batch(&(arrow_maker){
-        .seed = 2, .length = 77, .null_percent = 10, .offset = 3, .unaligned = true});
+        make_full_batch(nested, &(arrow_maker){.seed = 1, .length = 500, .null_percent = 10});
+    oci_batch *small = make_full_batch(
+        nested, &(arrow_maker){
+                    .seed = 2, .length = 77, .null_percent = 10, .offset = 3, .unaligned = true});
     for (size_t c = 0; c < 3; c++) {
         oci_ipc_encoder *fresh = make_encoder(&f, small->schema, all_codecs[c]);
         oci_ipc_encoder *used = make_encoder(&f, small->schema, all_codecs[c]);
@@ -226,6 +298,13 @@ static void bytes_depend_on_the_batch_alone(void **state)
     oci_batch_release(large);
     oci_batch_release(small);
     close_fixture(&f);
+}
+
+static void bytes_depend_on_the_batch_alone(void **state)
+{
+    (void)state;
+    check_bytes(false);
+    check_bytes(true);
 }
 
 static int32_t encode_and_count(oci_ipc_encoder *encoder, const oci_batch *batch)
@@ -264,6 +343,47 @@ static void dictionaries_are_sent_when_they_change(void **state)
     oci_ipc_encoder_restart(encoder);
     assert_int_equal(encode_and_count(encoder, first), 3);
     oci_ipc_encoder_destroy(encoder);
+    oci_batch_release(first);
+    oci_batch_release(same);
+    oci_batch_release(other);
+    close_fixture(&f);
+}
+
+/* Values of the outer dictionary are lists of the inner one's. */
+static void dictionary_is_sent_again_when_one_inside_changes(void **state)
+{
+    (void)state;
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    const char *columns[] = {"a=+l(c>+l(s>u))", "b=c>l"};
+    arrow_maker maker = {.seed = 1, .length = 50, .distinct = 9};
+    oci_batch *first = make_batch(columns, 2, &maker);
+    oci_batch *same = make_batch(columns, 2, &maker);
+    maker.seed = 2;
+    oci_batch *other = make_batch(columns, 2, &maker);
+    oci_ipc_encoder *encoder = make_encoder(&f, first->schema, OCI_CODEC_ZSTD);
+    oci_ipc_decoder *decoder = make_decoder(&f, first->schema, false);
+    assert_int_equal(encode_and_count(encoder, first), 4);
+    assert_int_equal(encode_and_count(encoder, same), 1);
+    assert_int_equal(encode_and_count(encoder, other), 4);
+    oci_ipc_encoder_restart(encoder);
+    check_round_trip(&f, encoder, decoder, first);
+    check_round_trip(&f, encoder, decoder, other);
+    check_round_trip(&f, encoder, decoder, same);
+    /* A batch that differs from the last one in the innermost strings only. */
+    oci_column strings = *same->columns[0].children[0].dictionary->children[0].dictionary;
+    oci_column *items = (oci_column *)same->columns[0].children[0].dictionary->children;
+    const oci_column *before = items->dictionary;
+    uint8_t *bytes = malloc(4096);
+    memset(bytes, 'x', 4096);
+    strings.bytes = bytes;
+    items->dictionary = &strings;
+    check_round_trip(&f, encoder, decoder, same);
+    const oci_ipc_extent *extents = NULL;
+    assert_int_equal(oci_ipc_encoder_extents(encoder, &extents), 3);
+    items->dictionary = before;
+    free(bytes);
+    oci_ipc_encoder_destroy(encoder);
+    oci_ipc_decoder_destroy(decoder);
     oci_batch_release(first);
     oci_batch_release(same);
     oci_batch_release(other);
@@ -317,7 +437,7 @@ static void reservation_pays_for_the_buffer(void **state)
 {
     (void)state;
     ipc_fixture f = open_fixture(1 << 20, NULL);
-    oci_batch *batch = make_full_batch(&(arrow_maker){.seed = 3, .length = 100});
+    oci_batch *batch = make_full_batch(false, &(arrow_maker){.seed = 3, .length = 100});
     oci_ipc_encoder *encoder = make_encoder(&f, batch->schema, OCI_CODEC_ZSTD);
     oci_reservation space = {0};
     int64_t need = oci_mem_charge_of(oci_ipc_encoder_bound(encoder, batch));
@@ -361,12 +481,12 @@ static oc_status attempt(const ipc_fixture *f, const oci_batch *batch, oci_codec
     return status;
 }
 
-static void failing_allocations_are_reported_and_leave_nothing(void **state)
+static void check_failing_allocations(bool nested)
 {
-    (void)state;
     oci_fault_plan *plan = oci_fault_plan_create();
     ipc_fixture f = open_fixture(LIMIT, oci_fault_allocator(plan));
-    oci_batch *batch = make_full_batch(&(arrow_maker){.seed = 4, .length = 60, .null_percent = 20});
+    oci_batch *batch =
+        make_full_batch(nested, &(arrow_maker){.seed = 4, .length = 60, .null_percent = 20});
     for (size_t c = 0; c < 3; c++) {
         for (int for_ever = 0; for_ever < 2; for_ever++) {
             bool injected = true;
@@ -386,16 +506,27 @@ static void failing_allocations_are_reported_and_leave_nothing(void **state)
     oci_fault_plan_destroy(plan);
 }
 
+static void failing_allocations_are_reported_and_leave_nothing(void **state)
+{
+    (void)state;
+    check_failing_allocations(false);
+    check_failing_allocations(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_and_layout_survives_a_round_trip),
+        cmocka_unit_test(every_nested_type_and_layout_survives_a_round_trip),
+        cmocka_unit_test(any_nesting_survives_a_round_trip),
         cmocka_unit_test(slices_are_rebased),
+        cmocka_unit_test(slices_are_rebased_at_every_depth),
         cmocka_unit_test(batch_without_columns_keeps_its_rows),
         cmocka_unit_test(gathered_batch_goes_out_of_its_slab),
         cmocka_unit_test(bound_of_a_slab_holds_for_gathered_batches),
         cmocka_unit_test(bytes_depend_on_the_batch_alone),
         cmocka_unit_test(dictionaries_are_sent_when_they_change),
+        cmocka_unit_test(dictionary_is_sent_again_when_one_inside_changes),
         cmocka_unit_test(slice_of_views_does_not_take_all_buffers_along),
         cmocka_unit_test(compression_makes_equal_values_small_and_noise_no_larger),
         cmocka_unit_test(reservation_pays_for_the_buffer),
