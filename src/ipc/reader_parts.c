@@ -141,15 +141,31 @@ static oc_status allocate(oci_parts *out, const list_place *places, const int32_
     return OC_OK;
 }
 
+/* Unions had a validity of their own before Arrow 1.0, which nothing can express any more. */
+static oc_status check_union(const oci_field *field, oci_ipc_node node, oc_error *err)
+{
+    if (node.null_count > 0) {
+        OC_FAIL(err, OC_EUNSUPPORTED,
+                "column \"%.80s\" is a union with %" PRId64
+                " nulls of its own, as it was before Arrow 1.0; write it with a later version",
+                field->name, node.null_count);
+    }
+    return OC_OK;
+}
+
 /* Copies one column with its children from *from, behind what out->message counts. */
-static void copy_column(oci_parts *out, const oci_field *field, const oci_message *message,
-                        list_place *from)
+static oc_status copy_column(oci_parts *out, const oci_field *field, const oci_message *message,
+                             list_place *from, oc_error *err)
 {
     oci_message *to = &out->message;
     oci_node_shape shape = oci_node_shape_of(field, OCI_IPC_V5);
     int64_t n_buffers = shape.n_buffers;
     out->nodes[to->n_nodes++] = oci_message_node(message, from->node++);
-    from->buffer += oci_node_shape_of(field, message->version).n_buffers - shape.n_buffers;
+    int32_t dropped = oci_node_shape_of(field, message->version).n_buffers - shape.n_buffers;
+    if (dropped > 0) {
+        OC_TRY(check_union(field, out->nodes[to->n_nodes - 1], err));
+    }
+    from->buffer += dropped;
     if (shape.has_views) {
         int64_t more = oci_message_variadic(message, from->variadic++);
         out->variadic[to->n_variadic++] = more;
@@ -159,12 +175,14 @@ static void copy_column(oci_parts *out, const oci_field *field, const oci_messag
         out->buffers[to->n_buffers++] = oci_message_buffer(message, from->buffer++);
     }
     for (int32_t i = 0; i < field->n_children; i++) {
-        copy_column(out, &field->children[i], message, from);
+        OC_TRY(copy_column(out, &field->children[i], message, from, err));
     }
+    return OC_OK;
 }
 
-static void copy_columns(oci_parts *out, const oci_field *fields, const oci_message *message,
-                         const list_place *places, const int32_t *columns, int32_t n_columns)
+static oc_status copy_columns(oci_parts *out, const oci_field *fields, const oci_message *message,
+                              const list_place *places, const int32_t *columns, int32_t n_columns,
+                              oc_error *err)
 {
     out->message = *message;
     out->message.version = OCI_IPC_V5;
@@ -174,11 +192,12 @@ static void copy_columns(oci_parts *out, const oci_field *fields, const oci_mess
     for (int32_t i = 0; i < n_columns; i++) {
         int32_t column = columns != NULL ? columns[i] : i;
         list_place from = places[column];
-        copy_column(out, &fields[column], message, &from);
+        OC_TRY(copy_column(out, &fields[column], message, &from, err));
     }
     out->message.nodes = (const uint8_t *)out->nodes;
     out->message.buffers = (const uint8_t *)out->buffers;
     out->message.variadic = (const uint8_t *)out->variadic;
+    return OC_OK;
 }
 
 oc_status oci_parts_init(oci_parts *out, const oci_field *fields, int32_t n_fields,
@@ -193,7 +212,7 @@ oc_status oci_parts_init(oci_parts *out, const oci_field *fields, int32_t n_fiel
     oc_status status = OC_OK;
     OC_GOTO(place_columns(fields, n_fields, message, places, err));
     OC_GOTO(allocate(out, places, columns, n_wanted, err));
-    copy_columns(out, fields, message, places, columns, n_wanted);
+    OC_GOTO(copy_columns(out, fields, message, places, columns, n_wanted, err));
 done:
     oci_mem_free(mem, places, place_bytes);
     return status;

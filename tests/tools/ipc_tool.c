@@ -40,7 +40,7 @@ typedef struct totals {
     int64_t rows;
     int64_t batches;
     int64_t largest;
-    uint64_t hash; /* of all values, so that they are looked at */
+    uint64_t hash; /* of all values in their rows, however they come in batches */
     _Atomic int64_t bytes_read;
 } totals;
 
@@ -95,14 +95,15 @@ static oc_status open_input(const options *o, oci_file **out, oc_error *err)
 
 static void look_at(const oci_batch *batch, totals *t)
 {
+    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
+        for (int64_t row = 0; row < batch->length; row++) {
+            uint64_t place = (uint64_t)(t->rows + row) * 1000003 + (uint64_t)i;
+            t->hash += oci_value_hash(&batch->columns[i], row, place);
+        }
+    }
     t->rows += batch->length;
     t->batches++;
     t->largest = oci_max64(t->largest, batch->bytes);
-    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
-        for (int64_t row = 0; row < batch->length; row++) {
-            t->hash = oci_value_hash(&batch->columns[i], row, t->hash);
-        }
-    }
 }
 
 static oc_status copy_batches(oci_stream *stream, oci_ipc_writer *writer, totals *t, oc_error *err)
