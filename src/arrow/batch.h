@@ -124,7 +124,8 @@ int64_t oci_batch_output_rows(const oci_batch *batch, const oci_schema *schema, 
 int64_t oci_schema_output_rows(const oci_schema *schema);
 
 /* Hands the batch out as a struct array, through oci_batch_output; consumes the caller's reference,
- * also on failure. Exported memory stays charged until the consumer releases it, and may outlive
+ * also on failure. What we made is aligned to 8 bytes; buffers that were imported unaligned and not
+ * copied by anything in between go out as they came. Exported memory stays charged until the consumer releases it, and may outlive
  * stream, account and budget, which linger until then (base/memory.h). */
 OC_NODISCARD oc_status oci_batch_export(oci_batch *batch, oci_schema *schema, oci_mem *mem,
                                         struct ArrowArray *out, oc_error *err);

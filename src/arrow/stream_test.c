@@ -19,13 +19,15 @@ static void assert_message_has(const char *message, const char *part)
     }
 }
 
-static const char *const some_columns[] = {"a=l", "b=u", "c=vu", "d=c>u"};
+static const char *const some_columns[] = {
+    "a=l", "b=u", "c=vu", "d=c>u", "e=+l(+s(x=vu; y=+r(i; u)))", "f=+ud:1,5(i; +vl(u))"};
+#define N_COLUMNS 6
 
 static arrow_stream_maker some_stream(void)
 {
     return (arrow_stream_maker){
         .columns = some_columns,
-        .n_columns = 4,
+        .n_columns = N_COLUMNS,
         .maker = {.seed = 21, .length = 30, .null_percent = 15},
         .n_batches = 9,
         .vary = true,
@@ -56,7 +58,7 @@ static void batches_come_in_order_until_the_end(void **state)
         arrow_maker one = maker.maker;
         oci_batch *batch, *want;
         one.first_row = i * 30;
-        want = make_batch(some_columns, 4, &one);
+        want = make_batch(some_columns, N_COLUMNS, &one);
         assert_int_equal(oci_stream_next(stream, &batch, NULL), OC_OK);
         assert_true(oci_batch_equal(batch, want));
         oci_batch_release(want);
@@ -93,7 +95,7 @@ static void batches_outlive_the_stream(void **state)
     (void)state;
     arrow_stream_maker maker = some_stream();
     oci_stream *stream = open_made(&maker);
-    oci_batch *batch, *want = make_batch(some_columns, 4, &maker.maker);
+    oci_batch *batch, *want = make_batch(some_columns, N_COLUMNS, &maker.maker);
     assert_int_equal(oci_stream_next(stream, &batch, NULL), OC_OK);
     oci_stream_close(stream);
     assert_true(oci_batch_equal(batch, want));
@@ -273,7 +275,7 @@ static void a_stream_goes_through_both_bridges(void **state)
             break;
         }
         one.first_row = rows;
-        want = make_batch(some_columns, 4, &one);
+        want = make_batch(some_columns, N_COLUMNS, &one);
         assert_true(oci_batch_equal(batch, want));
         rows += batch->length;
         oci_batch_release(want);
