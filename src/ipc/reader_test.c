@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "ipc/writer.h"
 #include "support/batch_maker.h"
+#include "support/big_endian.h"
 #include "support/byte_file.h"
 
 #define MIB         (INT64_C(1) << 20)
@@ -275,6 +276,37 @@ static void every_type_is_cut_right(void **state)
         release_result(r);
         close_fixture(&f);
         free(bytes.data);
+        oci_batch_release(batch);
+    }
+    free(r);
+}
+
+/* The same from a big-endian machine: whole, in slices, compressed, through a pipe. */
+static void big_endian_input_is_read_to_the_same_values(void **state)
+{
+    (void)state;
+    read_result *r = calloc(1, sizeof *r);
+    for (int32_t i = 0; i < n_formats(); i++) {
+        arrow_maker maker = {
+            .seed = (uint64_t)i, .length = 1501, .null_percent = 10, .garbage = true};
+        oci_batch *batch = make_column_batch(format_of(i), &maker);
+        for (int k = 0; k < 2; k++) {
+            bool is_file = (i + k) % 2 == 0 &&
+                           !(i >= arrow_maker_n_formats && strchr(format_of(i), '>'));
+            byte_sink bytes, turned;
+            write_one(batch, is_file, codecs[(i + k) % 3], &bytes);
+            big_endian_copy(&bytes, &turned);
+            fixture f;
+            open_fixture(&f, k == 0 ? 64 * MIB : MIB); /* blocks of 1 MiB and 16 KiB */
+            f.env.batch_rows = 1001;
+            read_bytes(&f, &turned, pieces[i / 3 % 4], true, r);
+            check_ok(r);
+            check_rows(r, batch);
+            release_result(r);
+            close_fixture(&f);
+            free(bytes.data);
+            free(turned.data);
+        }
         oci_batch_release(batch);
     }
     free(r);
@@ -698,6 +730,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_types_come_back_whole_and_in_slices),
         cmocka_unit_test(every_type_is_cut_right),
+        cmocka_unit_test(big_endian_input_is_read_to_the_same_values),
         cmocka_unit_test(slices_are_compact),
         cmocka_unit_test(large_bodies_are_cut_from_memory_while_there_is_plenty),
         cmocka_unit_test(a_row_beyond_the_block_comes_alone_and_one_beyond_the_limit_is_refused),
