@@ -7,6 +7,7 @@ jobs=${JOBS:-2}
 
 tools/install_deps.sh
 tools/make_venv.sh /usr/bin/python3 build/venv
+tools/make_node_modules.sh
 
 suites=()
 for preset in "$@"; do

@@ -1,4 +1,5 @@
-/* oc_inspect: what is in a file, as text for people. */
+/* oc_inspect: what is in a file, as text for people. Names of types come from malloc, one at a time:
+ * as long as the type is wide and deep, which does not grow with rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

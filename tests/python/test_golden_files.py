@@ -100,7 +100,8 @@ def test_golden_file_is_read_and_written(tmp_path, path):
         assert schema == expected_schema
         assert columns_of(batches, n_columns) == columns_of(expected, n_columns)
         for name in names_in_maps(twin_of(path).schema.fields):
-            assert name.encode() in data, "names inside maps, which pyarrow does not keep"
+            # pyarrow does not keep them, nor did the writer of some golden files.
+            assert name.encode() in data or name.encode() not in path.read_bytes()
 
 
 def names_in_maps(fields):

@@ -2,7 +2,7 @@
 
     TYPES                     name -> pyarrow type
     make_array(type, n, rng)  n random rows with nulls, at an offset into longer buffers
-    make_batch(n, seed)       one column a type, and "id": 0, 1, 2, ... shuffled
+    make_batches((30, 0, 7))  batches of so many rows: one column a type, and "id": 0, 1, 2, ... in any order
 
 Nested arrays are built from their parts, so that they look like what other producers make: lists whose first offset
 is not 0, garbage below nulls, list views that overlap and go backwards, union children with rows that nobody refers to,
@@ -212,14 +212,21 @@ def make_array(kind, n, rng):
     return _rows(kind, n + 5, rng).slice(3, n)
 
 
-def make_batch(n, seed, names=tuple(TYPES)):
-    """Columns of TYPES, and "id" with the numbers from 0 on in some order."""
-    rng = random.Random(f"{seed} {n}")
-    ids = list(range(n))
-    rng.shuffle(ids)
-    columns = {"id": pa.array(ids, pa.int64())}
+def make_batch(ids, seed, names=tuple(TYPES)):
+    """A row for each of ids, in any order, with these columns of TYPES."""
+    rng = random.Random(f"{seed} {len(ids)}")
+    columns = {"id": pa.array(rng.sample(ids, len(ids)), pa.int64())}
     for name in names:
-        columns[name] = make_array(TYPES[name], n, rng)
+        columns[name] = make_array(TYPES[name], len(ids), rng)
         columns[name].validate(full=True)
     fields = [pa.field(name, column.type, metadata={"of": name}) for name, column in columns.items()]
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=pa.schema(fields, metadata={"made": "here"}))
+
+
+def make_batches(lengths, names=tuple(TYPES)):
+    """The ids of a table are distinct, and those of a batch above those of the one before."""
+    batches, first = [], 0
+    for seed, n in enumerate(lengths):
+        batches.append(make_batch(range(first, first + n), seed, names))
+        first += n
+    return batches
