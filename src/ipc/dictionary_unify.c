@@ -207,8 +207,9 @@ static oc_status borrow_values(const oci_unify *unify, const oci_column *values,
     }
     *column = *values;
     /* The values are announced as they are or come in working form. */
-    oci_schema *schema = values->field->type == unify->schema->fields[0].type ? unify->schema
-                                                                              : unify->working;
+    oci_schema *schema = oci_field_same_type(values->field, &unify->schema->fields[0])
+                             ? unify->schema
+                             : unify->working;
     column->field = &schema->fields[0];
     return oci_batch_adopt(schema, values->length, column, NULL, NULL, 0, NULL, 0, out, err);
 }

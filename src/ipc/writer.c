@@ -1,19 +1,17 @@
 /* The writer: batches to a stream or a file, one write per message.
  *
- *      batch ── working form? build views ── wasteful views? copy what is used ──┐
- *                                                                                v
- *      stream: encoder (dictionaries are sent again when they change) ────────> write
+ *      batch ── too large? in parts ── wasteful? copy what is used ── working form? announced form ──┐
+ *                                                                                                v
+ *      stream: encoder (dictionaries are sent again when they change) ────────────────────────> write
  *      file:   dictionary columns translated to one dictionary for the file,
- *              new values sent as a delta, indices as plain integers ─> write, note the place
+ *              new values sent as a delta, indices as plain integers ─────────> write, note the place
  *
  * The file format is the stream format between "ARROW1" and a footer that lists the messages.
  * Its batches may be read in any order, so a dictionary cannot be replaced between them: see
- * dictionary_unify.h. To the encoder such a column is its indices: the bytes of a record batch
- * are the same.
+ * writer_dictionaries.h.
  *
- * Memory: the encoder's buffer (bounded by the batch), views while a batch is converted, and
- * with the file format the unified dictionaries and 24 bytes a message. Lists of one entry a
- * column come from malloc. */
+ * Memory: the encoder's buffer (bounded by the batch), the announced form while a batch is
+ * converted, and with the file format the unified dictionaries and 24 bytes a message. */
 #include "ipc/writer.h"
 
 #include <assert.h>
@@ -22,18 +20,17 @@
 
 #include "arrow/gather.h"
 #include "base/bits.h"
-#include "ipc/dictionary_unify.h"
+#include "ipc/column_range.h"
 #include "ipc/encoder.h"
 #include "ipc/message.h"
+#include "ipc/writer_dictionaries.h"
 
 static const uint8_t head[8] = {'A', 'R', 'R', 'O', 'W', '1', 0, 0};
 
 enum {
     TAIL_BYTES = 4 + 6, /* size of the footer, "ARROW1" */
     MARKER_BYTES = 8,   /* end of the stream */
-    BLOCKS_FIRST = 64,  /* of the list for the footer */
-    VALUES_BUFFERS_MAX =
-        4 /* of a dictionary message: validity, offsets or views, bytes; one to spare */
+    BLOCKS_FIRST = 64   /* of the list for the footer */
 };
 
 /* Views may refer to a small part of what their buffers hold (slices, filters). Written as they
@@ -61,16 +58,11 @@ struct oci_ipc_writer {
     oci_file *file;
     oci_schema *schema;  /* as announced */
     oci_schema *working; /* of batches that are copied */
-    oci_schema
-        *physical; /* what the encoder sees: in a file, dictionary columns are their indices */
     oci_ipc_encoder *encoder;
     bool is_file;
-    oci_codec_id codec;
-    int level;
     int64_t position; /* bytes written */
     /* the file format only */
-    oci_unify **unify;                /* per column, NULL where it is no dictionary */
-    oci_ipc_encoder **value_encoders; /* per column, the values as a batch of one column */
+    oci_file_dictionaries *unified; /* NULL without dictionaries */
     block_list dictionaries;
     block_list batches;
     oc_error failure; /* status OC_OK = none so far */
@@ -101,59 +93,16 @@ static oc_status note_block(oci_ipc_writer *writer, block_list *list, oci_ipc_fi
     return OC_OK;
 }
 
-/* ---- views ----------------------------------------------------------------------------------- */
-
-/* Does the batch have the types that are announced, or is it the working form of them? */
-static bool is_announced_form(const oci_batch *batch, const oci_schema *schema)
+static oc_status write_dictionary(void *arg, const uint8_t *head_of, int64_t head_bytes,
+                                  const uint8_t *body, int64_t body_bytes, oc_error *err)
 {
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        if (!oci_field_same_type(batch->columns[i].field, &schema->fields[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Builds views where they are announced and the batch has strings: out of the library and in
- * again, which shares all other memory. The cast is harmless: of the batch only the count of
- * references changes. */
-static oc_status build_views(const oci_batch *batch, oci_schema *schema, oci_mem *mem,
-                             oci_batch **out, oc_error *err)
-{
-    struct ArrowArray array;
-    OC_TRY(oci_batch_export(oci_batch_retain((oci_batch *)batch), schema, mem, &array, err));
-    return oci_batch_import(&array, schema, out, err);
-}
-
-static bool has_wasteful_views(const oci_column *column)
-{
-    int64_t held = 0;
-    int64_t used = 0;
-    for (int32_t i = 0; i < column->n_view_buffers; i++) {
-        held += column->view_sizes[i];
-    }
-    if (held <= VIEW_WASTE_FLOOR) {
-        return false;
-    }
-    for (int64_t row = 0; row < column->length; row++) {
-        if (!oci_column_is_null(column, row)) {
-            int64_t length = 0;
-            (void)oci_column_bytes_at(column, row, &length);
-            used += length;
-        }
-    }
-    return held > VIEW_WASTE_MAX * used + VIEW_WASTE_FLOOR;
-}
-
-static bool is_wasteful(const oci_batch *batch)
-{
-    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
-        const oci_column *column = &batch->columns[i];
-        if (oci_field_layout(column->field) == OCI_LAYOUT_VIEWS && has_wasteful_views(column)) {
-            return true;
-        }
-    }
-    return false;
+    oci_ipc_writer *writer = arg;
+    oci_ipc_file_block block = {.offset = writer->position,
+                                .metadata_bytes = (int32_t)head_bytes,
+                                .body_bytes = body_bytes};
+    OC_TRY(put(writer, head_of, head_bytes, err));
+    OC_TRY(put(writer, body, body_bytes, err));
+    return note_block(writer, &writer->dictionaries, block, err);
 }
 
 /* ---- the stream part of both formats --------------------------------------------------------- */
@@ -178,182 +127,111 @@ static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, 
     return OC_OK;
 }
 
-/* ---- dictionaries of a file ------------------------------------------------------------------ */
-
-/* Dictionary ids are counted over the dictionary columns, as in the schema message. */
-static int64_t dictionary_id(const oci_ipc_writer *writer, int32_t column)
+/* Writes a batch whose types are the announced ones. */
+static oc_status write_announced(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
 {
-    int64_t id = 0;
-    for (int32_t i = 0; i < column; i++) {
-        id += writer->unify[i] != NULL;
-    }
-    return id;
-}
-
-/* The header of a dictionary message, made from that of a record batch with the same body. */
-static oc_status build_dictionary_header(const uint8_t *framed, int64_t size, int64_t id,
-                                         bool is_delta, oci_bytes *out, oc_error *err)
-{
-    oci_message message;
-    OC_TRY(oci_message_parse(framed + OCI_IPC_PREFIX_BYTES, size - OCI_IPC_PREFIX_BYTES, &message,
-                             err));
-    assert(message.n_nodes == 1 && message.n_buffers <= VALUES_BUFFERS_MAX &&
-           message.n_variadic <= 1);
-    oci_ipc_node node = oci_message_node(&message, 0);
-    oci_ipc_buffer buffers[VALUES_BUFFERS_MAX] = {{0}};
-    int64_t variadic = message.n_variadic > 0 ? oci_message_variadic(&message, 0) : 0;
-    for (int64_t i = 0; i < message.n_buffers; i++) {
-        buffers[i] = oci_message_buffer(&message, i);
-    }
-    message.kind = OCI_MESSAGE_DICTIONARY;
-    message.dictionary_id = id;
-    message.dictionary_delta = is_delta;
-    return oci_message_build_batch(&message, &node, buffers, &variadic, out, err);
-}
-
-/* Writes values, a batch of one column in announced form, as a dictionary message. */
-static oc_status write_values(oci_ipc_writer *writer, int32_t column, const oci_batch *values,
-                              bool is_delta, oc_error *err)
-{
-    oci_ipc_encoder *encoder = writer->value_encoders[column];
-    const uint8_t *data = NULL;
-    int64_t size = 0;
-    OC_TRY(oci_ipc_encode_batch(encoder, values, NULL, &data, &size, err));
-    const oci_ipc_extent *extent = NULL;
-    int32_t n = oci_ipc_encoder_extents(encoder, &extent);
-    assert(n == 1 && extent->offset == 0);
-    (void)n;
-    oci_bytes header = {0};
-    OC_TRY(build_dictionary_header(data, extent->metadata_bytes, dictionary_id(writer, column),
-                                   is_delta, &header, err));
-    oci_ipc_file_block block = {.offset = writer->position,
-                                .metadata_bytes = (int32_t)header.size,
-                                .body_bytes = extent->body_bytes};
-    oc_status status = put(writer, header.data, header.size, err);
-    free(header.data);
-    OC_TRY(status);
-    OC_TRY(put(writer, data + extent->metadata_bytes, extent->body_bytes, err));
-    return note_block(writer, &writer->dictionaries, block, err);
-}
-
-/* Writes the values that the last batch brought. */
-static oc_status write_fresh_values(oci_ipc_writer *writer, int32_t column, bool is_first,
-                                    oc_error *err)
-{
-    oci_unify *unify = writer->unify[column];
-    oci_batch *const *chunks = NULL;
-    int64_t n = oci_unify_fresh(unify, &chunks);
-    for (int64_t i = 0; i < n; i++) {
-        oci_batch *values = NULL;
-        OC_TRY(build_views(chunks[i], oci_unify_schema(unify), writer->mem, &values, err));
-        oc_status status = write_values(writer, column, values, !(is_first && i == 0), err);
-        oci_batch_release(values);
-        OC_TRY(status);
-    }
-    return OC_OK;
-}
-
-/* Rows in front of the translated indices: validity and indices have one offset, and the bitmap
- * is shared from the byte on in which the column starts. */
-static int64_t lead_rows(const oci_column *column)
-{
-    return column->validity != NULL ? column->offset & 7 : 0;
-}
-
-static int64_t indices_bytes(const oci_column *column)
-{
-    return oci_round_up((lead_rows(column) + column->length) * column->field->byte_width, 8);
-}
-
-/* Makes the physical column of a dictionary column: the indices into the dictionary of the file,
- * in memory from `mem`. */
-static oc_status translate_column(oci_ipc_writer *writer, int32_t i, const oci_column *column,
-                                  uint8_t *indices, oci_column *out, oc_error *err)
-{
-    bool is_first = writer->batches.n == 0;
-    int64_t lead_bytes = lead_rows(column) * column->field->byte_width;
-    memset(indices, 0, (size_t)lead_bytes);
-    oc_status status = oci_unify_add(writer->unify[i], column, indices + lead_bytes, err);
-    if (status == OC_EBUDGET) {
-        oci_error_prefix(
-            err,
-            "the file format keeps the dictionary of column \"%.80s\" in memory as a whole (the"
-            " stream format does not)",
-            column->field->name);
-    }
-    OC_TRY(status);
-    OC_TRY(write_fresh_values(writer, i, is_first, err));
-    *out = *column;
-    out->field = &writer->physical->fields[i];
-    out->dictionary = NULL;
-    out->values = indices;
-    out->offset = lead_rows(column);
-    out->validity = column->validity != NULL ? column->validity + column->offset / 8 : NULL;
-    return OC_OK;
-}
-
-static oc_status translate_columns(oci_ipc_writer *writer, const oci_batch *batch,
-                                   oci_column *columns, uint8_t *indices, oc_error *err)
-{
-    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
-        const oci_column *column = &batch->columns[i];
-        if (writer->unify[i] == NULL) {
-            columns[i] = *column;
-            columns[i].field = &writer->physical->fields[i];
-            continue;
-        }
-        OC_TRY(translate_column(writer, i, column, indices, &columns[i], err));
-        indices += indices_bytes(column);
-    }
-    return OC_OK;
-}
-
-/* Writes a batch with dictionary columns to a file. */
-static oc_status write_translated(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
-{
-    int64_t slab_bytes = 0;
-    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
-        slab_bytes += writer->unify[i] != NULL ? indices_bytes(&batch->columns[i]) : 0;
-    }
-    void *slab = NULL;
-    OC_TRY(oci_mem_alloc(writer->mem, slab_bytes, &slab, err));
-    oci_column *columns = calloc((size_t)batch->schema->n_fields + 1, sizeof *columns);
-    oc_status status = columns != NULL
-                           ? translate_columns(writer, batch, columns, slab, err)
-                           : OC_SET(err, OC_ENOMEM, "out of memory while writing a batch");
-    if (status != OC_OK) {
-        free(columns);
-        oci_mem_free(writer->mem, slab, slab_bytes);
-        return status;
+    if (writer->unified == NULL) {
+        return write_physical(writer, batch, err);
     }
     oci_batch *physical = NULL;
-    OC_TRY(oci_batch_adopt(writer->physical, batch->length, columns, writer->mem, slab, slab_bytes,
-                           NULL, 0, &physical, err));
-    status = write_physical(writer, physical, err);
+    OC_TRY(oci_file_dictionaries_translate(writer->unified, batch, &physical, err));
+    oc_status status = write_physical(writer, physical, err);
     oci_batch_release(physical);
     return status;
 }
 
-/* ---- adding ---------------------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
-/* Writes a batch whose types are the announced ones. */
-static oc_status write_announced(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
+/* Does the batch have the types that are announced, or is it the working form of them? */
+static bool is_announced_form(const oci_batch *batch, const oci_schema *schema)
 {
-    return writer->unify != NULL ? write_translated(writer, batch, err)
-                                 : write_physical(writer, batch, err);
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        if (!oci_field_same_type(batch->columns[i].field, &schema->fields[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
-static oc_status write_viewed(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
+/* Rows [row, row + n) in the announced form. */
+static oc_status write_output(oci_ipc_writer *writer, oci_batch *batch, int64_t row, int64_t n,
+                              oc_error *err)
+{
+    oci_batch *part = NULL;
+    oci_batch *announced = NULL;
+    OC_TRY(oci_batch_slice(batch, row, n, &part, err));
+    oc_status status = oci_batch_output(part, writer->schema, writer->mem, &announced, err);
+    if (status == OC_OK) {
+        status = write_announced(writer, announced, err);
+    }
+    oci_batch_release(announced);
+    oci_batch_release(part);
+    return status;
+}
+
+/* Writes a batch in either form, in as many messages as run ends can count. The cast is harmless: of
+ * the batch only the count of references changes. */
+static oc_status write_any_form(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
 {
     if (is_announced_form(batch, writer->schema)) {
         return write_announced(writer, batch, err);
     }
-    oci_batch *viewed = NULL;
-    OC_TRY(build_views(batch, writer->schema, writer->mem, &viewed, err));
-    oc_status status = write_announced(writer, viewed, err);
-    oci_batch_release(viewed);
-    return status;
+    int64_t row = 0;
+    do {
+        int64_t n = oci_batch_output_rows(batch, writer->schema, row, batch->length - row);
+        OC_TRY(write_output(writer, (oci_batch *)batch, row, n, err));
+        row += n;
+    } while (row < batch->length);
+    return OC_OK;
 }
+
+/* ---- waste ----------------------------------------------------------------------------------- */
+
+static bool has_wasteful_views(const oci_column *column)
+{
+    int64_t held = 0;
+    int64_t used = 0;
+    for (int32_t i = 0; i < column->n_view_buffers; i++) {
+        held += column->view_sizes[i];
+    }
+    if (held <= VIEW_WASTE_FLOOR) {
+        return false;
+    }
+    for (int64_t row = 0; row < column->length; row++) {
+        if (!oci_column_is_null(column, row)) {
+            int64_t length = 0;
+            (void)oci_column_bytes_at(column, row, &length);
+            used += length;
+        }
+    }
+    return held > VIEW_WASTE_MAX * used + VIEW_WASTE_FLOOR;
+}
+
+static bool is_wasteful_column(const oci_column *column)
+{
+    if (oci_field_layout(column->field) == OCI_LAYOUT_VIEWS) {
+        return has_wasteful_views(column);
+    }
+    for (int32_t i = 0; i < column->field->n_children; i++) {
+        oci_column child = oci_column_child_view(column, i, oci_column_child_range(column, i));
+        if (is_wasteful_column(&child)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_wasteful(const oci_ipc_writer *writer, const oci_batch *batch)
+{
+    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
+        if (is_wasteful_column(&batch->columns[i])) {
+            return true;
+        }
+    }
+    return writer->unified != NULL && oci_file_dictionaries_is_wasteful(batch);
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 /* What a message may take: an eighth of the budget. */
 static int64_t message_bytes_max(const oci_ipc_writer *writer)
@@ -375,8 +253,8 @@ static oc_status fit_rows(const oci_ipc_writer *writer, const oci_batch *batch, 
                                 err);
 }
 
-/* Copies a batch, so that its views refer to no more than they use. Views that share bytes get
- * bytes of their own by that: the copy may be larger than the batch, and is made in parts then. */
+/* Copies a batch, so that it refers to no more than it uses. Views that share bytes get bytes of
+ * their own by that: the copy may be larger than the batch, and is made in parts then. */
 static oc_status write_compacted(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
 {
     int64_t row = 0;
@@ -387,7 +265,7 @@ static oc_status write_compacted(oci_ipc_writer *writer, const oci_batch *batch,
         oci_batch *compact = NULL;
         OC_TRY(
             oci_gather_range(writer->working, batch, row, n, 0, writer->mem, NULL, &compact, err));
-        oc_status status = write_viewed(writer, compact, err);
+        oc_status status = write_any_form(writer, compact, err);
         oci_batch_release(compact);
         OC_TRY(status);
         row += n;
@@ -397,8 +275,8 @@ static oc_status write_compacted(oci_ipc_writer *writer, const oci_batch *batch,
 
 static oc_status write_piece(oci_ipc_writer *writer, const oci_batch *piece, oc_error *err)
 {
-    return is_wasteful(piece) ? write_compacted(writer, piece, err)
-                              : write_viewed(writer, piece, err);
+    return is_wasteful(writer, piece) ? write_compacted(writer, piece, err)
+                                      : write_any_form(writer, piece, err);
 }
 
 /* Each column has the announced type or its working form. */
@@ -510,64 +388,6 @@ oc_status oci_ipc_writer_finish(oci_ipc_writer *writer, oc_error *err)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The field as the encoder of a file sees it. */
-static oc_status copy_physical(const oci_field *field, oci_field *out, oc_error *err)
-{
-    if (field->type == OCI_TYPE_DICTIONARY) {
-        return oci_field_init(out, field->name, field->index_type, field->nullable, err);
-    }
-    return oci_field_copy(field, out, err);
-}
-
-static oc_status make_physical(const oci_schema *schema, oci_schema **out, oc_error *err)
-{
-    oci_field *fields = calloc((size_t)schema->n_fields + 1, sizeof *fields);
-    if (fields == NULL) {
-        OC_FAIL(err, OC_ENOMEM, "out of memory while making a schema");
-    }
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        oc_status status = copy_physical(&schema->fields[i], &fields[i], err);
-        if (status != OC_OK) {
-            while (i-- > 0) {
-                oci_field_deinit(&fields[i]);
-            }
-            free(fields);
-            return status;
-        }
-    }
-    return oci_schema_create(fields, schema->n_fields, NULL, 0, out, err);
-}
-
-static bool has_dictionaries(const oci_schema *schema)
-{
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        if (schema->fields[i].type == OCI_TYPE_DICTIONARY) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static oc_status prepare_dictionaries(oci_ipc_writer *writer, oc_error *err)
-{
-    const oci_schema *schema = writer->schema;
-    writer->unify = calloc((size_t)schema->n_fields, sizeof(oci_unify *));
-    writer->value_encoders = calloc((size_t)schema->n_fields, sizeof(oci_ipc_encoder *));
-    if (writer->unify == NULL || writer->value_encoders == NULL) {
-        OC_FAIL(err, OC_ENOMEM, "out of memory while opening file \"%s\" for writing",
-                writer->file->name);
-    }
-    for (int32_t i = 0; i < schema->n_fields; i++) {
-        if (schema->fields[i].type == OCI_TYPE_DICTIONARY) {
-            OC_TRY(oci_unify_create(&schema->fields[i], writer->mem, &writer->unify[i], err));
-            OC_TRY(oci_ipc_encoder_create(oci_unify_schema(writer->unify[i]), writer->codec,
-                                          writer->level, writer->mem, &writer->value_encoders[i],
-                                          err));
-        }
-    }
-    return OC_OK;
-}
-
 /* The schema message is written as announced, whatever the encoder sees. */
 static oc_status write_start(oci_ipc_writer *writer, oc_error *err)
 {
@@ -581,17 +401,19 @@ static oc_status write_start(oci_ipc_writer *writer, oc_error *err)
     return status;
 }
 
-static oc_status open_writer(oci_ipc_writer *writer, oc_error *err)
+static oc_status open_writer(oci_ipc_writer *writer, oci_codec_id codec, int level, oc_error *err)
 {
     OC_TRY(oci_schema_working(writer->schema, &writer->working, err));
-    if (writer->is_file && has_dictionaries(writer->schema)) {
-        OC_TRY(make_physical(writer->schema, &writer->physical, err));
-        OC_TRY(prepare_dictionaries(writer, err));
-    } else {
-        writer->physical = oci_schema_retain(writer->schema);
+    oci_schema *physical = writer->schema;
+    if (writer->is_file) {
+        oci_message_sink sink = {.arg = writer, .write = write_dictionary};
+        OC_TRY(oci_file_dictionaries_create(writer->schema, codec, level, sink, writer->mem,
+                                            &writer->unified, err));
     }
-    OC_TRY(oci_ipc_encoder_create(writer->physical, writer->codec, writer->level, writer->mem,
-                                  &writer->encoder, err));
+    if (writer->unified != NULL) {
+        physical = oci_file_dictionaries_physical(writer->unified);
+    }
+    OC_TRY(oci_ipc_encoder_create(physical, codec, level, writer->mem, &writer->encoder, err));
     return write_start(writer, err);
 }
 
@@ -606,30 +428,14 @@ oc_status oci_ipc_writer_open(const oci_env *env, oci_file *file, oci_schema *sc
                                .mem = mem,
                                .file = file,
                                .schema = oci_schema_retain(schema),
-                               .is_file = file_format,
-                               .codec = codec,
-                               .level = level};
-    oc_status status = open_writer(writer, err);
+                               .is_file = file_format};
+    oc_status status = open_writer(writer, codec, level, err);
     if (status != OC_OK) {
         oci_ipc_writer_destroy(writer);
         return status;
     }
     *out = writer;
     return OC_OK;
-}
-
-static void destroy_dictionaries(oci_ipc_writer *writer)
-{
-    for (int32_t i = 0; i < writer->schema->n_fields; i++) {
-        if (writer->value_encoders != NULL) {
-            oci_ipc_encoder_destroy(writer->value_encoders[i]);
-        }
-        if (writer->unify != NULL) {
-            oci_unify_destroy(writer->unify[i]);
-        }
-    }
-    free(writer->value_encoders);
-    free(writer->unify);
 }
 
 static void free_blocks(oci_ipc_writer *writer, block_list *list)
@@ -644,10 +450,9 @@ void oci_ipc_writer_destroy(oci_ipc_writer *writer)
     }
     oci_mem *mem = writer->mem;
     oci_ipc_encoder_destroy(writer->encoder);
-    destroy_dictionaries(writer);
+    oci_file_dictionaries_destroy(writer->unified);
     free_blocks(writer, &writer->dictionaries);
     free_blocks(writer, &writer->batches);
-    oci_schema_release(writer->physical);
     oci_schema_release(writer->working);
     oci_schema_release(writer->schema);
     oci_mem_free(mem, writer, (int64_t)sizeof *writer);

@@ -1,8 +1,8 @@
 /* Writes Arrow IPC, stream or file format, one write per batch.
  *
  * The file format cannot replace a dictionary, only extend it: the writer then keeps one
- * dictionary per column for the whole file, maps the indices of each batch and sends what is new
- * as deltas. When that dictionary outgrows the budget or the index type the error says to use
+ * dictionary per dictionary field, at any depth, for the whole file, maps the indices of each batch
+ * and sends what is new as deltas. When that dictionary outgrows the budget or the index type the error says to use
  * the stream format. Sticky error: after a failure every call returns it. */
 #ifndef OUTCORE_IPC_WRITER_H
 #define OUTCORE_IPC_WRITER_H
@@ -14,8 +14,8 @@
 typedef struct oci_ipc_writer oci_ipc_writer;
 
 /* Borrows `file` (written sequentially from where it stands). Writes the schema at once.
- * `schema` is announced; batches may be in its working form (strings where it has views: views
- * are built). Retains schema. */
+ * `schema` is announced; batches may be in its working form (oci_schema_working): the announced
+ * form is built. Retains schema. */
 OC_NODISCARD oc_status oci_ipc_writer_open(const oci_env *env, oci_file *file, oci_schema *schema,
                                            bool file_format, oci_codec_id codec, int level,
                                            oci_mem *mem, oci_ipc_writer **out, oc_error *err);
