@@ -148,9 +148,8 @@ static int32_t round_trip(oci_schema *schema, oci_batch *const *batches, int32_t
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void any_layout_of_a_batch_is_written_right(void **state)
+static void check_layouts(const char *const *formats, int32_t n)
 {
-    (void)state;
     for (int k = 0; k < 12; k++) {
         oci_batch *batches[3];
         for (int i = 0; i < 3; i++) {
@@ -163,7 +162,7 @@ static void any_layout_of_a_batch_is_written_right(void **state)
                                  .garbage = k % 2 == 0,
                                  .unaligned = k % 4 == 1,
                                  .hide_null_count = k % 5 == 0};
-            batches[i] = make_batch(arrow_maker_formats, arrow_maker_n_formats, &maker);
+            batches[i] = make_batch(formats, n, &maker);
         }
         byte_sink sink;
         round_trip(batches[0]->schema, batches, 3, k % 2 == 1, (oci_codec_id)(k / 2 % 3), 64 * MIB,
@@ -173,6 +172,18 @@ static void any_layout_of_a_batch_is_written_right(void **state)
             oci_batch_release(batches[i]);
         }
     }
+}
+
+static void any_layout_of_a_batch_is_written_right(void **state)
+{
+    (void)state;
+    check_layouts(arrow_maker_formats, arrow_maker_n_formats);
+}
+
+static void any_layout_of_nested_columns_is_written_right(void **state)
+{
+    (void)state;
+    check_layouts(arrow_maker_nested_formats, arrow_maker_n_nested_formats);
 }
 
 static void slices_take_only_their_own_bytes_along(void **state)
@@ -199,15 +210,13 @@ static void slices_take_only_their_own_bytes_along(void **state)
     oci_batch_release(whole);
 }
 
-static void working_form_is_written_as_the_announced_views(void **state)
+static void check_working_form(const char *const *columns, int32_t n)
 {
-    (void)state;
-    const char *columns[] = {"a=vu", "b=vz", "c=S>vu", "d=l"};
     for (int k = 0; k < 4; k++) {
         fixture f;
         open_fixture(&f, 64 * MIB);
         arrow_maker maker = {.seed = 3, .length = 500, .null_percent = 10, .string_max = 40};
-        oci_batch *batch = make_batch(columns, 4, &maker);
+        oci_batch *batch = make_batch(columns, n, &maker);
         oci_schema *working = NULL;
         assert_int_equal(oci_schema_working(batch->schema, &working, NULL), OC_OK);
         oci_batch *gathered[2];
@@ -226,6 +235,42 @@ static void working_form_is_written_as_the_announced_views(void **state)
         oci_schema_release(working);
         close_fixture(&f);
     }
+}
+
+static void working_form_is_written_as_the_announced_types(void **state)
+{
+    (void)state;
+    const char *columns[] = {"a=vu", "b=vz", "c=S>vu", "d=l"};
+    check_working_form(columns, 4);
+    check_working_form(arrow_maker_nested_formats, arrow_maker_n_nested_formats);
+}
+
+/* 40,000 rows are more than run ends of int16 can count. */
+static void rows_that_run_ends_cannot_count_are_written_in_parts(void **state)
+{
+    (void)state;
+    const char *columns[] = {"a=+r(i; u)"};
+    const char *narrow[] = {"a=+r(s; u)"};
+    fixture f;
+    open_fixture(&f, 64 * MIB);
+    oci_batch *batch = make_batch(columns, 1, &(arrow_maker){.length = 40000, .distinct = 5});
+    oci_schema *schema = make_schema(narrow, 1);
+    oci_schema *working = NULL;
+    oci_batch *gathered = NULL;
+    assert_int_equal(oci_schema_working(schema, &working, NULL), OC_OK);
+    assert_int_equal(oci_gather_range(working, batch, 0, 40000, 0, f.mem, NULL, &gathered, NULL),
+                     OC_OK);
+    for (int k = 0; k < 2; k++) {
+        byte_sink sink;
+        assert_int_equal(round_trip(schema, &gathered, 1, k == 1, OCI_CODEC_NONE, 64 * MIB, &sink),
+                         2);
+        free(sink.data);
+    }
+    oci_batch_release(gathered);
+    oci_schema_release(working);
+    oci_schema_release(schema);
+    oci_batch_release(batch);
+    close_fixture(&f);
 }
 
 static void a_batch_too_large_for_the_budget_is_written_in_parts(void **state)
@@ -261,6 +306,38 @@ static void new_values_are_sent_as_deltas(void **state)
         round_trip(batches[0]->schema, batches, 4, true, OCI_CODEC_NONE, 64 * MIB, &sink), 4);
     free(sink.data);
     for (int i = 0; i < 4; i++) {
+        oci_batch_release(batches[i]);
+    }
+}
+
+/* Dictionaries in lists, in the values of others, and of every nested type; other values in every
+ * batch, and slices of large batches. */
+static void nested_dictionaries_are_extended_too(void **state)
+{
+    (void)state;
+    const char *columns[] = {"a=+l(i>u)", "b=i>+l(l>vu)", "c=+s(x=i>+s(y=i>u; z=l); w=+vl(i>l))",
+                             "d=i>+ud:0,1(i>u; +r(i; l))", "e=+r(i; i>+vl(u))"};
+    oci_batch *batches[4];
+    oci_batch *slices[4];
+    for (int i = 0; i < 4; i++) {
+        arrow_maker maker = {.seed = (uint64_t)i, .length = 3000, .null_percent = 5};
+        batches[i] = make_batch(columns, 5, &maker);
+        assert_int_equal(oci_batch_slice(batches[i], 700 * i, i == 1 ? 20 : 900, &slices[i], NULL),
+                         OC_OK);
+    }
+    for (int codec = 0; codec < 3; codec++) {
+        byte_sink sink;
+        assert_int_equal(
+            round_trip(batches[0]->schema, batches, 4, true, (oci_codec_id)codec, 64 * MIB, &sink),
+            4);
+        free(sink.data);
+        assert_int_equal(
+            round_trip(batches[0]->schema, slices, 4, true, (oci_codec_id)codec, 64 * MIB, &sink),
+            4);
+        free(sink.data);
+    }
+    for (int i = 0; i < 4; i++) {
+        oci_batch_release(slices[i]);
         oci_batch_release(batches[i]);
     }
 }
@@ -356,7 +433,8 @@ static void every_failing_operation_is_an_error_and_leaves_nothing_behind(void *
     (void)state;
     static const oci_fault_kind kinds[] = {OCI_FAULT_ALLOC, OCI_FAULT_OPEN, OCI_FAULT_WRITE,
                                            OCI_FAULT_CLOSE};
-    const char *columns[] = {"a=u", "b=vu", "c=l", "d=c>u", "e=i>vz", "f=b"};
+    const char *columns[] = {"a=u",   "b=+vl(vu)", "c=+r(i; l)",
+                             "d=c>u", "e=i>vz",    "f=+l(i>+s(x=c>u))"};
     const char *path = "writer_test.arrow.tmp";
     oci_batch *batches[2];
     for (int i = 0; i < 2; i++) {
@@ -418,9 +496,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_layout_of_a_batch_is_written_right),
         cmocka_unit_test(slices_take_only_their_own_bytes_along),
-        cmocka_unit_test(working_form_is_written_as_the_announced_views),
+        cmocka_unit_test(any_layout_of_nested_columns_is_written_right),
+        cmocka_unit_test(working_form_is_written_as_the_announced_types),
+        cmocka_unit_test(rows_that_run_ends_cannot_count_are_written_in_parts),
         cmocka_unit_test(a_batch_too_large_for_the_budget_is_written_in_parts),
         cmocka_unit_test(new_values_are_sent_as_deltas),
+        cmocka_unit_test(nested_dictionaries_are_extended_too),
         cmocka_unit_test(values_beyond_the_index_type_are_refused_in_a_file_only),
         cmocka_unit_test(a_dictionary_beyond_the_budget_says_what_to_do),
         cmocka_unit_test(every_failing_operation_is_an_error_and_leaves_nothing_behind),
