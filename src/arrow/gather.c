@@ -119,6 +119,9 @@ static oc_status fill_derived(oci_gather_job *job, oci_gather_column *column, oc
     int64_t at = 0;
     int64_t n;
     OC_TRY(oci_gather_prepare(job, column, 0, err));
+    if (!column->has_nulls && oci_gather_has_spans(job, column, rows)) {
+        return oci_gather_fill_spans(job, column, rows, err);
+    }
     OC_TRY(oci_gather_rows_begin(job, rows, err));
     do {
         OC_TRY(oci_gather_rows_next(job, rows, &refs, &n, err));

@@ -4,20 +4,10 @@
  * is looked up and its first line fetched, then the values are copied one behind the other. So the
  * misses on offsets overlap with each other, and the copies find their lines in the cache.
  *
- * A value of up to 32 bytes is copied as 32 bytes whatever its length: no call, no loop, no branch
- * on the length. What is written too much is overwritten by the next value (see gather.c on the
- * order of buffers). What is read too much must exist: near the end of a source's bytes a value is
- * copied exactly. */
+ * Values are copied blindly, see oci_gather_copy_value(). */
 #include "arrow/gather_internal.h"
 
 #define STAGED_ROWS 128
-
-/* A value of this size is not in memory: its offsets are wrong. Bounds the sum of a scan far below
- * overflow. */
-#define VALUE_BYTES_BITS  40
-#define COLUMN_BYTES_BITS 50
-
-static_assert(OCI_GATHER_SLACK >= 32, "blind copies write up to 32 bytes past a value");
 
 typedef struct staged_values {
     const uint8_t *from[STAGED_ROWS];
@@ -26,19 +16,6 @@ typedef struct staged_values {
 } staged_values;
 
 /* ---- where a value lies ---------------------------------------------------------------------- */
-
-static inline void load_offsets(const oci_gather_input *in, int64_t row, bool wide, int64_t *start,
-                                int64_t *end)
-{
-    if (wide) {
-        *start = (int64_t)oci_load_le64(in->values + row * 8);
-        *end = (int64_t)oci_load_le64(in->values + row * 8 + 8);
-    } else {
-        uint64_t pair = oci_load_le64(in->values + row * 4);
-        *start = (int32_t)(uint32_t)pair;
-        *end = (int32_t)(uint32_t)(pair >> 32);
-    }
-}
 
 static inline oci_view load_view(const oci_gather_input *in, uint32_t row)
 {
@@ -92,10 +69,10 @@ static inline __attribute__((always_inline)) scan_result scan_offsets(
         const oci_gather_input *in = &inputs[rows[i].source];
         int64_t start;
         int64_t end;
-        load_offsets(in, rows[i].row, wide, &start, &end);
+        oci_gather_load_offsets(in, rows[i].row, wide, &start, &end);
         int64_t length = (int64_t)((uint64_t)end - (uint64_t)start);
         starts |= start;
-        excess |= length >> VALUE_BYTES_BITS;
+        excess |= length >> OCI_GATHER_VALUE_BITS;
         if (may_be_null) {
             uint32_t valid = oci_gather_is_valid(in, rows[i].row);
             all_valid &= valid;
@@ -121,7 +98,7 @@ static scan_result scan_any(const oci_gather_input *inputs, const oci_row_ref *r
         } else {
             int64_t start;
             int64_t end;
-            load_offsets(in, rows[i].row, false, &start, &end);
+            oci_gather_load_offsets(in, rows[i].row, false, &start, &end);
             result.n_bytes += end - start;
             result.is_sane = start >= 0 && end >= start;
         }
@@ -143,7 +120,7 @@ oc_status oci_gather_scan_bytes(oci_gather_job *job, oci_gather_column *column,
         result = job->traits.may_be_null ? scan_offsets(inputs, rows, n, true, true)
                                          : scan_offsets(inputs, rows, n, true, false);
     }
-    if (!result.is_sane || (column->n_bytes + result.n_bytes) >> COLUMN_BYTES_BITS != 0) {
+    if (!result.is_sane || (column->n_bytes + result.n_bytes) >> OCI_GATHER_COLUMN_BITS != 0) {
         OC_FAIL(err, OC_EDATA,
                 "could not gather column \"%s\": the offsets of a value are out of bounds",
                 column->field->name);
@@ -163,7 +140,7 @@ static inline __attribute__((always_inline)) void stage_offsets(const oci_gather
         const oci_gather_input *in = &inputs[rows[k].source];
         int64_t start;
         int64_t end;
-        load_offsets(in, rows[k].row, wide, &start, &end);
+        oci_gather_load_offsets(in, rows[k].row, wide, &start, &end);
         const uint8_t *from = in->bytes + start;
         __builtin_prefetch(from);
         __builtin_prefetch(in->bytes + end); /* most often the same line */
@@ -190,7 +167,7 @@ static void stage_any(const oci_gather_input *inputs, const oci_row_ref *rows, i
         } else {
             int64_t start;
             int64_t end;
-            load_offsets(in, rows[k].row, false, &start, &end);
+            oci_gather_load_offsets(in, rows[k].row, false, &start, &end);
             staged->from[k] = in->bytes + start;
             staged->length[k] = end - start;
             staged->readable[k] = in->bytes_end - staged->from[k];
@@ -209,40 +186,6 @@ static void empty_null_values(const uint8_t *validity, int64_t at, int64_t n, st
     }
 }
 
-/* length > 32: steps of 32, the last one overlapping, so nothing is read past the value. */
-static void copy_long(uint8_t *to, const uint8_t *from, int64_t length)
-{
-    if (length > 512) {
-        memcpy(to, from, (size_t)length);
-        return;
-    }
-    for (int64_t i = 0; i + 32 < length; i += 32) {
-        memcpy(to + i, from + i, 32);
-    }
-    memcpy(to + length - 32, from + length - 32, 32);
-}
-
-/* length <= 32 near the end of what may be read. */
-static void copy_exact(uint8_t *to, const uint8_t *from, int64_t length)
-{
-    for (int64_t i = 0; i < length; i++) {
-        to[i] = from[i];
-    }
-}
-
-static inline void copy_value(uint8_t *to, const uint8_t *from, int64_t length, int64_t readable)
-{
-    if (__builtin_expect(length <= 64 && readable >= 32, 1)) {
-        int64_t rest = length > 32 ? length - 32 : 0;
-        memcpy(to, from, 32);
-        memcpy(to + rest, from + rest, 32);
-    } else if (length > 32) {
-        copy_long(to, from, length);
-    } else {
-        copy_exact(to, from, length);
-    }
-}
-
 /* Copies a block; `offsets` are those behind its rows. Returns the new end of the bytes. */
 static inline __attribute__((always_inline)) int64_t copy_staged(const staged_values *staged,
                                                                  int64_t n, bool wide,
@@ -250,7 +193,7 @@ static inline __attribute__((always_inline)) int64_t copy_staged(const staged_va
                                                                  int64_t end)
 {
     for (int64_t k = 0; k < n; k++) {
-        copy_value(bytes + end, staged->from[k], staged->length[k], staged->readable[k]);
+        oci_gather_copy_value(bytes + end, staged->from[k], staged->length[k], staged->readable[k]);
         end += staged->length[k];
         if (wide) {
             oci_store_le64(offsets + k * 8, (uint64_t)end);
@@ -310,10 +253,11 @@ int64_t oci_gather_range_span(const oci_gather_job *job, const oci_gather_column
     int64_t first;
     int64_t last;
     int64_t ignored;
-    load_offsets(in, 0, column->layout == OCI_LAYOUT_OFFSETS64, &first, &ignored);
-    load_offsets(in, n - 1, column->layout == OCI_LAYOUT_OFFSETS64, &ignored, &last);
-    return first < 0 || last < first || (last - first) >> COLUMN_BYTES_BITS != 0 ? -1
-                                                                                 : last - first;
+    oci_gather_load_offsets(in, 0, column->layout == OCI_LAYOUT_OFFSETS64, &first, &ignored);
+    oci_gather_load_offsets(in, n - 1, column->layout == OCI_LAYOUT_OFFSETS64, &ignored, &last);
+    return first < 0 || last < first || (last - first) >> OCI_GATHER_COLUMN_BITS != 0
+               ? -1
+               : last - first;
 }
 
 void oci_gather_range_offsets(oci_gather_job *job, oci_gather_column *column, int64_t n, bool wide)
@@ -344,7 +288,7 @@ void oci_gather_range_bytes(oci_gather_job *job, oci_gather_column *column, int6
     if (column->n_bytes > 0) {
         int64_t first;
         int64_t end;
-        load_offsets(in, 0, wide, &first, &end);
+        oci_gather_load_offsets(in, 0, wide, &first, &end);
         memcpy(bytes, in->bytes + first, (size_t)column->n_bytes);
     }
     oci_gather_pad(bytes, column->n_bytes);

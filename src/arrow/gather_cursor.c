@@ -15,7 +15,8 @@
  *                 (1024 references)                     (1024 references)
  *
  * Where nothing has to be derived a cursor is left out: the elements of lists that lie in a row,
- * in a range of one source, are a range of the child and are copied as such.
+ * in a range of one source, are a range of the child and are copied as such. And where the values
+ * of a list lie in a row, the cursor tells just where the list begins and ends (gather_spans.c).
  *
  * Memory: 8 KiB, and 64 bytes per source, for each level that derives, from the account of the
  * job; used again by the columns that follow, and held until the job ends. */
@@ -275,6 +276,31 @@ static oc_status next_elements(oci_gather_job *job, oci_gather_rows *rows, int64
         }
         prefetch_list(cursor, list);
         OC_TRY(take_list(cursor, list, err));
+    }
+    *n = out;
+    return OC_OK;
+}
+
+oc_status oci_gather_spans_next(oci_gather_job *job, oci_gather_rows *rows, oci_gather_span *spans,
+                                int64_t max, int64_t *n, oc_error *err)
+{
+    oci_gather_cursor *cursor = rows->cursor;
+    const oci_gather_column *list = rows->column->parent;
+    int64_t out = 0;
+    while (out < max) {
+        if (cursor->from_at == cursor->n_from) {
+            OC_TRY(pull(job, rows, err));
+            if (cursor->n_from == 0) {
+                break;
+            }
+        }
+        prefetch_list(cursor, list);
+        cursor->row_end = cursor->row;
+        OC_TRY(take_list(cursor, list, err));
+        spans[out] = (oci_gather_span){.source = cursor->source,
+                                       .row = (uint32_t)cursor->row,
+                                       .n = cursor->row_end - cursor->row};
+        out += cursor->row < cursor->row_end;
     }
     *n = out;
     return OC_OK;

@@ -12,6 +12,7 @@
  *   gather_fixed.c       bits and values of one width
  *   gather_bytes.c       strings: offsets and views in, offsets out
  *   gather_nested.c      offsets of lists, rows of dense unions
+ *   gather_spans.c       values and strings in lists, a list at a time
  *   gather_dictionary.c  codes of many dictionaries become codes of one
  *
  * The row loops see sources only as `oci_gather_input`: everything that a row needs of its source
@@ -34,6 +35,11 @@
 /* Blind copies of values may write this many bytes past what they copy; the slab ends with as many
  * spare ones. */
 #define OCI_GATHER_SLACK 32
+
+/* A value of more bytes than that is not in memory: its offsets are wrong. Bounds the sum of a scan
+ * far below overflow. */
+#define OCI_GATHER_VALUE_BITS  40
+#define OCI_GATHER_COLUMN_BITS 50
 
 /* Rows ahead for which source lines are fetched. A miss is about 150 ns and a row 2 ns of work, and
  * what was fetched too early is still in the cache. 64 measured best of 0, 8, 16, 24, 32, 64. */
@@ -211,6 +217,13 @@ typedef struct oci_gather_rows {
     oci_gather_cursor *cursor;
 } oci_gather_rows;
 
+/* Rows that follow each other in one source: the elements of one list. */
+typedef struct oci_gather_span {
+    uint32_t source;
+    uint32_t row;
+    int64_t n;
+} oci_gather_span;
+
 /* ---- gather_plan.c: jobs --------------------------------------------------------------------- */
 
 /* rows NULL: a range of sources[0]. deinit also after a failed init. */
@@ -270,6 +283,11 @@ OC_NODISCARD oc_status oci_gather_rows_begin(oci_gather_job *job, oci_gather_row
                                              oc_error *err);
 OC_NODISCARD oc_status oci_gather_rows_next(oci_gather_job *job, oci_gather_rows *rows,
                                             const oci_row_ref **refs, int64_t *n, oc_error *err);
+/* The same elements as spans: of derived rows that have them (derive OCI_GATHER_ELEMENTS), after
+ * begin and instead of next. *n is below `max` at the end only; no span is empty. */
+OC_NODISCARD oc_status oci_gather_spans_next(oci_gather_job *job, oci_gather_rows *rows,
+                                             oci_gather_span *spans, int64_t max, int64_t *n,
+                                             oc_error *err);
 /* Gives the cursor back to the job; any rows. */
 void oci_gather_rows_close(oci_gather_rows *rows);
 void oci_gather_free_cursors(oci_gather_job *job);
@@ -323,6 +341,16 @@ void oci_gather_fill_dense(oci_gather_job *job, oci_gather_column *column, int64
  * they span, null ones included; -1 when they are no such span (views, descending offsets). */
 int64_t oci_gather_list_span(const oci_column *from, int64_t first, int64_t n, int64_t *start);
 
+/* ---- gather_spans.c -------------------------------------------------------------------------- */
+
+/* After prepare: whether the lists that the rows are the elements of can be copied as a whole. */
+bool oci_gather_has_spans(const oci_gather_job *job, const oci_gather_column *column,
+                          const oci_gather_rows *rows);
+OC_NODISCARD oc_status oci_gather_scan_spans(oci_gather_job *job, oci_gather_column *column,
+                                             oci_gather_rows *rows, oc_error *err);
+OC_NODISCARD oc_status oci_gather_fill_spans(oci_gather_job *job, oci_gather_column *column,
+                                             oci_gather_rows *rows, oc_error *err);
+
 /* ---- gather_dictionary.c --------------------------------------------------------------------- */
 
 /* Of a column that is of this layout; sets column->dictionary. */
@@ -345,6 +373,59 @@ static inline bool oci_gather_is_valid(const oci_gather_input *input, uint32_t r
 {
     int64_t bit = input->bit_offset + row;
     return (input->validity[(bit >> 3) & input->validity_mask] >> (bit & 7)) & 1;
+}
+
+/* Where a string begins and ends. */
+static inline void oci_gather_load_offsets(const oci_gather_input *in, int64_t row, bool wide,
+                                           int64_t *start, int64_t *end)
+{
+    if (wide) {
+        *start = (int64_t)oci_load_le64(in->values + row * 8);
+        *end = (int64_t)oci_load_le64(in->values + row * 8 + 8);
+    } else {
+        uint64_t pair = oci_load_le64(in->values + row * 4);
+        *start = (int32_t)(uint32_t)pair;
+        *end = (int32_t)(uint32_t)(pair >> 32);
+    }
+}
+
+/* length > 32: steps of 32, the last one overlapping, so nothing is read past the value. */
+static inline void oci_gather_copy_long(uint8_t *to, const uint8_t *from, int64_t length)
+{
+    if (length > 512) {
+        memcpy(to, from, (size_t)length);
+        return;
+    }
+    for (int64_t i = 0; i + 32 < length; i += 32) {
+        memcpy(to + i, from + i, 32);
+    }
+    memcpy(to + length - 32, from + length - 32, 32);
+}
+
+/* length <= 32 near the end of what may be read. */
+static inline void oci_gather_copy_exact(uint8_t *to, const uint8_t *from, int64_t length)
+{
+    for (int64_t i = 0; i < length; i++) {
+        to[i] = from[i];
+    }
+}
+
+/* A value of up to 32 bytes is copied as 32 bytes whatever its length, up to 64 as twice 32: no
+ * call, no loop, no branch on the length. What is written too much is overwritten by the next value
+ * (see gather.c on the order of buffers). What is read too much must exist: near the end of a
+ * source's bytes a value is copied exactly. */
+static inline void oci_gather_copy_value(uint8_t *to, const uint8_t *from, int64_t length,
+                                         int64_t readable)
+{
+    if (__builtin_expect(length <= 64 && readable >= 32, 1)) {
+        int64_t rest = length > 32 ? length - 32 : 0;
+        memcpy(to, from, 32);
+        memcpy(to + rest, from + rest, 32);
+    } else if (length > 32) {
+        oci_gather_copy_long(to, from, length);
+    } else {
+        oci_gather_copy_exact(to, from, length);
+    }
 }
 
 /* The rows of the child that a list holds, whatever its validity; of a source in either form. */

@@ -233,6 +233,10 @@ static oc_status scan_derived(oci_gather_job *job, oci_gather_column *column, oc
 {
     const oci_row_ref *refs;
     int64_t n;
+    if (!job->traits.may_be_null && oci_gather_has_spans(job, column, rows)) {
+        /* Values of one width without nulls were not asked for. */
+        return oci_gather_scan_spans(job, column, rows, err);
+    }
     OC_TRY(oci_gather_rows_begin(job, rows, err));
     do {
         OC_TRY(oci_gather_rows_next(job, rows, &refs, &n, err));
