@@ -134,12 +134,30 @@ static oc_status write_stream(oc_context *context, oci_stream *input, oci_file *
     return status;
 }
 
+/* For system calls that tell what is at a path, right after one of them. */
+static oc_status fail_create(const char *path, oc_error *err)
+{
+    int errnum = errno;
+    char buffer[128];
+    OC_FAIL_ERRNO(err, errnum == ENOMEM ? OC_ENOMEM : OC_EIO, errnum,
+                  "could not create file \"%s\": %s", path,
+                  oci_strerror(errnum, buffer, sizeof buffer));
+}
+
 /* Devices and pipes are written directly; a regular file (or none yet) is replaced when the new one
- * is complete. */
-static bool is_written_directly(const char *path)
+ * is complete. When that cannot be told nothing is written: a device must not be replaced. */
+static oc_status find_kind(const char *path, bool *direct, oc_error *err)
 {
     struct stat info;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    if (stat(path, &info) == 0) {
+        *direct = !S_ISREG(info.st_mode);
+        return OC_OK;
+    }
+    if (errno == ENOENT) {
+        *direct = false;
+        return OC_OK;
+    }
+    return fail_create(path, err);
 }
 
 static oc_status open_output(oc_context *context, const char *path, bool *direct, oci_file **out,
@@ -150,7 +168,7 @@ static oc_status open_output(oc_context *context, const char *path, bool *direct
     if (strcmp(path, "-") == 0) {
         return io->wrap(io, STDOUT_FILENO, "standard output", out, err);
     }
-    *direct = is_written_directly(path);
+    OC_TRY(find_kind(path, direct, err));
     return oci_open(io, path, *direct ? OCI_OPEN_CREATE : OCI_OPEN_OUTPUT, out, err);
 }
 
@@ -166,18 +184,36 @@ static oc_status write_to_target(oc_context *context, oci_stream *input, const c
     }
     if (status == OC_OK && !direct) {
         status = context->env.io->publish(context->env.io, file, path, err);
+        direct = status != OC_OK;
     }
-    oc_status closed = oci_close(file, status == OC_OK ? err : NULL);
-    return status != OC_OK ? status : closed;
+    oc_status closed = oci_close(file, status == OC_OK && direct ? err : NULL);
+    return status != OC_OK || !direct ? status : closed;
 }
 
-/* A symbolic link stays, and what it points to is replaced. */
+/* A symbolic link stays, and what it points to is replaced; *out is malloc'ed, NULL when the path is
+ * no link, or one to nothing, which is replaced itself. */
+static oc_status resolve_link(const char *path, char **out, oc_error *err)
+{
+    struct stat info;
+    *out = NULL;
+    if (strcmp(path, "-") == 0) {
+        return OC_OK;
+    }
+    if (lstat(path, &info) != 0) {
+        return errno == ENOENT ? OC_OK : fail_create(path, err);
+    }
+    if (!S_ISLNK(info.st_mode)) {
+        return OC_OK;
+    }
+    *out = realpath(path, NULL);
+    return *out != NULL || errno == ENOENT ? OC_OK : fail_create(path, err);
+}
+
 static oc_status write_to_path(oc_context *context, oci_stream *input, const char *path,
                                const oc_write_options *options, int64_t *rows, oc_error *err)
 {
-    struct stat info;
-    bool is_link = strcmp(path, "-") != 0 && lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
-    char *target = is_link ? realpath(path, NULL) : NULL; /* NULL too when it points to nothing */
+    char *target;
+    OC_TRY(resolve_link(path, &target, err));
     oc_status status =
         write_to_target(context, input, target != NULL ? target : path, options, rows, err);
     free(target);

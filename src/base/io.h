@@ -4,7 +4,8 @@
  * read, write or unlink fail. The posix implementation retries EINTR and short transfers;
  * callers see all or an error.
  *
- * Errors: OC_ENOSPC for ENOSPC and EDQUOT, else OC_EIO with sys_errno; messages name the file.
+ * Errors: OC_ENOSPC for ENOSPC and EDQUOT, OC_ENOMEM for ENOMEM, else OC_EIO with sys_errno;
+ * messages name the file.
  * Thread-safety: an oci_file may be used by several threads for pread/pwrite at the same time. */
 #ifndef OUTCORE_BASE_IO_H
 #define OUTCORE_BASE_IO_H
@@ -34,7 +35,9 @@ struct oci_io {
     /* Removes a name / renames one. */
     oc_status (*unlink)(const oci_io *io, const char *path, oc_error *err);
     oc_status (*rename)(const oci_io *io, const char *from, const char *to, oc_error *err);
-    /* Gives a complete OCI_OPEN_OUTPUT file its name, replacing what has it now. */
+    /* Gives a complete OCI_OPEN_OUTPUT file its name, replacing what has it now. What closing the
+     * file would report is reported here, before: an error of the close that follows means
+     * nothing any more. */
     oc_status (*publish)(const oci_io *io, oci_file *file, const char *path, oc_error *err);
     void *self;
 };

@@ -36,6 +36,9 @@
 
 static oc_status status_of_errno(int errnum)
 {
+    if (errnum == ENOMEM) {
+        return OC_ENOMEM;
+    }
     return errnum == ENOSPC || errnum == EDQUOT ? OC_ENOSPC : OC_EIO;
 }
 
@@ -258,15 +261,21 @@ static int open_temporary(const char *folder, int access, mode_t mode, char **na
     return fd;
 }
 
+/* Closes a descriptor; errno stays that of the call before. Returns -1. */
+static int close_keeping_errno(int fd)
+{
+    int errnum = errno;
+    close(fd);
+    errno = errnum;
+    return -1;
+}
+
 int oci_open_scratch_by_name(const char *folder)
 {
     char *path = NULL;
     int fd = open_temporary(folder, O_RDWR, 0600, &path);
     if (fd >= 0 && unlink(path) != 0) {
-        int errnum = errno;
-        close(fd);
-        fd = -1;
-        errno = errnum;
+        fd = close_keeping_errno(fd);
     }
     free(path);
     return fd;
@@ -305,7 +314,7 @@ static bool may_replace(const char *path)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
-        return true; /* nothing there, or opening will say why not */
+        return errno == ENOENT;
     }
     if (S_ISDIR(info.st_mode)) {
         errno = EISDIR;
@@ -320,17 +329,17 @@ static bool may_replace(const char *path)
 static int keep_permissions(int fd, const char *path)
 {
     struct stat info;
-    if (fd < 0 || stat(path, &info) != 0) {
+    if (fd < 0) {
         return fd;
+    }
+    if (stat(path, &info) != 0) {
+        return errno == ENOENT ? fd : close_keeping_errno(fd);
     }
     if (fchown(fd, info.st_uid, info.st_gid) != 0) {
         info.st_mode &= (mode_t) ~(S_ISUID | S_ISGID);
     }
     if (fchmod(fd, info.st_mode & 07777) != 0) {
-        int errnum = errno;
-        close(fd);
-        errno = errnum;
-        return -1;
+        return close_keeping_errno(fd);
     }
     return fd;
 }
@@ -512,8 +521,20 @@ static oc_status link_temporary(oci_file *file, const char *path, oc_error *err)
     return OC_OK;
 }
 
+/* What a file system reports only when a file is closed (NFS and quotas) is heard of before the
+ * file gets its name: closing any descriptor of it will do. */
+static oc_status flush_by_closing(oci_file *file, const char *path, oc_error *err)
+{
+    int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0 || (close(copy) != 0 && errno != EINTR)) {
+        return fail_on(err, errno, "write to", path);
+    }
+    return OC_OK;
+}
+
 static oc_status posix_publish(const oci_io *io, oci_file *file, const char *path, oc_error *err)
 {
+    OC_TRY(flush_by_closing(file, path, err));
     if (file->temporary == NULL) {
         OC_TRY(link_temporary(file, path, err));
     }
