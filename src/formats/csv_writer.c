@@ -72,7 +72,7 @@ static oc_status write_doubled(oci_text_sink *sink, const uint8_t *text, int64_t
         int64_t n = found == NULL ? length : found - text + 1;
         OC_TRY(oci_text_sink_write(sink, (const char *)text, n, err));
         if (found != NULL) {
-            OC_TRY(oci_text_sink_write(sink, "\"", 1, err));
+            OC_TRY(oci_text_sink_char(sink, '"', err));
         }
         text += n;
         length -= n;
@@ -83,9 +83,9 @@ static oc_status write_doubled(oci_text_sink *sink, const uint8_t *text, int64_t
 static oc_status write_quoted(oci_text_sink *sink, const uint8_t *text, int64_t length,
                               oc_error *err)
 {
-    OC_TRY(oci_text_sink_write(sink, "\"", 1, err));
+    OC_TRY(oci_text_sink_char(sink, '"', err));
     OC_TRY(write_doubled(sink, text, length, err));
-    return oci_text_sink_write(sink, "\"", 1, err);
+    return oci_text_sink_char(sink, '"', err);
 }
 
 static oc_status write_text(oci_text_writer *writer, const uint8_t *text, int64_t length,
@@ -114,10 +114,10 @@ static oc_status write_nested(oci_text_writer *writer, const oci_formatter *form
                               const oci_column *column, int64_t row, oc_error *err)
 {
     oci_text_sink *nested = &((csv_state *)writer->state)->nested;
-    OC_TRY(oci_text_sink_write(&writer->sink, "\"", 1, err));
+    OC_TRY(oci_text_sink_char(&writer->sink, '"', err));
     OC_TRY(oci_json_write_value(nested, formatter, column, row, err));
     OC_TRY(oci_text_sink_flush(nested, err));
-    return oci_text_sink_write(&writer->sink, "\"", 1, err);
+    return oci_text_sink_char(&writer->sink, '"', err);
 }
 
 static oc_status write_plain(oci_text_writer *writer, const oci_formatter *formatter,
@@ -161,11 +161,11 @@ static oc_status write_header(oci_text_writer *writer, char delimiter, oc_error 
     for (int32_t i = 0; i < writer->schema->n_fields; i++) {
         const char *name = writer->schema->fields[i].name;
         if (i > 0) {
-            OC_TRY(oci_text_sink_write(&writer->sink, &delimiter, 1, err));
+            OC_TRY(oci_text_sink_char(&writer->sink, delimiter, err));
         }
         OC_TRY(write_text(writer, (const uint8_t *)name, (int64_t)strlen(name), err));
     }
-    return oci_text_sink_write(&writer->sink, "\n", 1, err);
+    return oci_text_sink_char(&writer->sink, '\n', err);
 }
 
 static void mark_special(csv_state *state)
@@ -222,8 +222,7 @@ static oc_status csv_add(oci_text_writer *writer, const oci_batch *batch, oc_err
     for (int64_t row = 0; row < batch->length; row++) {
         for (int32_t i = 0; i < n_fields; i++) {
             OC_TRY(write_value(writer, &writer->formatters[i], &batch->columns[i], row, err));
-            OC_TRY(oci_text_sink_reserve(sink, 1, err));
-            sink->data[sink->used++] = i + 1 < n_fields ? delimiter : '\n';
+            OC_TRY(oci_text_sink_char(sink, i + 1 < n_fields ? delimiter : '\n', err));
         }
     }
     return OC_OK;

@@ -56,7 +56,7 @@ static int64_t plain_run(const uint8_t *text, int64_t length, int64_t *skip, cha
 oc_status oci_json_write_string(oci_text_sink *sink, const uint8_t *text, int64_t length,
                                 oc_error *err)
 {
-    OC_TRY(oci_text_sink_write(sink, "\"", 1, err));
+    OC_TRY(oci_text_sink_char(sink, '"', err));
     while (length > 0) {
         char escape[8];
         int64_t skip;
@@ -66,7 +66,7 @@ oc_status oci_json_write_string(oci_text_sink *sink, const uint8_t *text, int64_
         text += n + skip;
         length -= n + skip;
     }
-    return oci_text_sink_write(sink, "\"", 1, err);
+    return oci_text_sink_char(sink, '"', err);
 }
 
 oc_status oci_json_append_string(oci_text *out, const uint8_t *text, int64_t length, oc_error *err)
@@ -89,9 +89,9 @@ oc_status oci_json_append_string(oci_text *out, const uint8_t *text, int64_t len
 static oc_status write_hex_string(oci_text_sink *sink, const uint8_t *bytes, int64_t length,
                                   oc_error *err)
 {
-    OC_TRY(oci_text_sink_write(sink, "\"", 1, err));
+    OC_TRY(oci_text_sink_char(sink, '"', err));
     OC_TRY(oci_text_sink_hex(sink, bytes, length, err));
-    return oci_text_sink_write(sink, "\"", 1, err);
+    return oci_text_sink_char(sink, '"', err);
 }
 
 static oc_status write_formatted(oci_text_sink *sink, const oci_formatter *formatter,
@@ -119,32 +119,32 @@ static oc_status write_list(oci_text_sink *sink, const oci_formatter *formatter,
 {
     int64_t start, length;
     oci_column_list_at(column, row, &start, &length);
-    OC_TRY(oci_text_sink_write(sink, "[", 1, err));
+    OC_TRY(oci_text_sink_char(sink, '[', err));
     for (int64_t i = 0; i < length && !sink->closed; i++) {
         if (i > 0) {
-            OC_TRY(oci_text_sink_write(sink, ",", 1, err));
+            OC_TRY(oci_text_sink_char(sink, ',', err));
         }
         OC_TRY(oci_json_write_value(sink, &formatter->children[0], &column->children[0], start + i,
                                     err));
     }
-    return oci_text_sink_write(sink, "]", 1, err);
+    return oci_text_sink_char(sink, ']', err);
 }
 
 static oc_status write_struct(oci_text_sink *sink, const oci_formatter *formatter,
                               const oci_column *column, int64_t row, oc_error *err)
 {
-    OC_TRY(oci_text_sink_write(sink, "{", 1, err));
+    OC_TRY(oci_text_sink_char(sink, '{', err));
     for (int32_t i = 0; i < formatter->n_children && !sink->closed; i++) {
         const oci_formatter *child = &formatter->children[i];
         if (i > 0) {
-            OC_TRY(oci_text_sink_write(sink, ",", 1, err));
+            OC_TRY(oci_text_sink_char(sink, ',', err));
         }
         OC_TRY(oci_json_write_string(sink, (const uint8_t *)child->name,
                                      (int64_t)strlen(child->name), err));
-        OC_TRY(oci_text_sink_write(sink, ":", 1, err));
+        OC_TRY(oci_text_sink_char(sink, ':', err));
         OC_TRY(oci_json_write_value(sink, child, &column->children[i], column->offset + row, err));
     }
-    return oci_text_sink_write(sink, "}", 1, err);
+    return oci_text_sink_char(sink, '}', err);
 }
 
 /* A key as the name in an object. Arrow has no null keys; if there is one all the same, it is not
@@ -169,14 +169,14 @@ static oc_status write_entry(oci_text_sink *sink, const oci_formatter *map,
     row += entries->offset;
     if (named) {
         OC_TRY(write_key(sink, key, &entries->children[0], row, err));
-        OC_TRY(oci_text_sink_write(sink, ":", 1, err));
+        OC_TRY(oci_text_sink_char(sink, ':', err));
     } else {
         OC_TRY(oci_text_sink_str(sink, "{\"key\":", err));
         OC_TRY(oci_json_write_value(sink, key, &entries->children[0], row, err));
         OC_TRY(oci_text_sink_str(sink, ",\"value\":", err));
     }
     OC_TRY(oci_json_write_value(sink, &map->children[1], &entries->children[1], row, err));
-    return named ? OC_OK : oci_text_sink_write(sink, "}", 1, err);
+    return named ? OC_OK : oci_text_sink_char(sink, '}', err);
 }
 
 static oc_status write_map(oci_text_sink *sink, const oci_formatter *formatter,
@@ -185,14 +185,14 @@ static oc_status write_map(oci_text_sink *sink, const oci_formatter *formatter,
     bool named = formatter->children[0].kind == OCI_VALUE_TEXT;
     int64_t start, length;
     oci_column_list_at(column, row, &start, &length);
-    OC_TRY(oci_text_sink_write(sink, named ? "{" : "[", 1, err));
+    OC_TRY(oci_text_sink_char(sink, named ? '{' : '[', err));
     for (int64_t i = 0; i < length && !sink->closed; i++) {
         if (i > 0) {
-            OC_TRY(oci_text_sink_write(sink, ",", 1, err));
+            OC_TRY(oci_text_sink_char(sink, ',', err));
         }
         OC_TRY(write_entry(sink, formatter, &column->children[0], start + i, err));
     }
-    return oci_text_sink_write(sink, named ? "}" : "]", 1, err);
+    return oci_text_sink_char(sink, named ? '}' : ']', err);
 }
 
 oc_status oci_json_write_value(oci_text_sink *sink, const oci_formatter *formatter,

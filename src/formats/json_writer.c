@@ -61,7 +61,7 @@ static oc_status json_add(oci_text_writer *writer, const oci_batch *batch, oc_er
         }
         OC_TRY(write_object(writer, batch, row, err));
         if (!array) {
-            OC_TRY(oci_text_sink_write(&writer->sink, "\n", 1, err));
+            OC_TRY(oci_text_sink_char(&writer->sink, '\n', err));
         }
     }
     return OC_OK;

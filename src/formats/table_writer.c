@@ -301,7 +301,7 @@ static void choose_widths(oci_text_writer *writer)
 static oc_status write_spaces(oci_text_sink *sink, int64_t n, oc_error *err)
 {
     for (int64_t i = 0; i < n; i++) {
-        OC_TRY(oci_text_sink_write(sink, " ", 1, err));
+        OC_TRY(oci_text_sink_char(sink, ' ', err));
     }
     return OC_OK;
 }
@@ -328,7 +328,7 @@ static oc_status write_rule(oci_text_writer *writer, const char *left, const cha
         joint = middle;
     }
     OC_TRY(oci_text_sink_str(sink, right, err));
-    return oci_text_sink_write(sink, "\n", 1, err);
+    return oci_text_sink_char(sink, '\n', err);
 }
 
 /* A cell with its edges, cut to the width of its column. */
@@ -352,7 +352,7 @@ static oc_status write_cell(oci_text_writer *writer, int32_t index, const char *
     OC_GOTO(write_spaces(sink, right ? column_width - width : 0, err));
     OC_GOTO(oci_text_sink_write(sink, bytes, length, err));
     OC_GOTO(write_spaces(sink, right ? 0 : column_width - width, err));
-    OC_GOTO(oci_text_sink_write(sink, " ", 1, err));
+    OC_GOTO(oci_text_sink_char(sink, ' ', err));
 done:
     oci_text_free(&cut);
     return status;
@@ -362,7 +362,7 @@ static oc_status write_hidden_cell(oci_text_writer *writer, oc_error *err)
 {
     OC_TRY(oci_text_sink_str(&writer->sink, "│ ", err));
     OC_TRY(oci_text_sink_str(&writer->sink, ellipsis, err));
-    return oci_text_sink_write(&writer->sink, " ", 1, err);
+    return oci_text_sink_char(&writer->sink, ' ', err);
 }
 
 /* A line of cells that were kept: cells[first ..]. */
@@ -488,7 +488,7 @@ static oc_status write_last_line(oci_text_writer *writer, oc_error *err)
     const table_state *state = writer->state;
     char buffer[32];
     oci_text_sink *sink = &writer->sink;
-    OC_TRY(oci_text_sink_write(sink, "(", 1, err));
+    OC_TRY(oci_text_sink_char(sink, '(', err));
     OC_TRY(oci_text_sink_write(sink, buffer, oci_format_int64(writer->rows, buffer) - buffer, err));
     OC_TRY(oci_text_sink_str(sink, writer->rows == 1 ? " row" : " rows", err));
     if (state->rows_shown < writer->rows) {

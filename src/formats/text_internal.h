@@ -38,6 +38,13 @@ static inline oc_status oci_text_sink_reserve(oci_text_sink *sink, int64_t lengt
     return sink->used + length <= sink->capacity ? OC_OK : oci_text_sink_flush(sink, err);
 }
 
+static inline oc_status oci_text_sink_char(oci_text_sink *sink, char c, oc_error *err)
+{
+    OC_TRY(oci_text_sink_reserve(sink, 1, err));
+    sink->data[sink->used++] = c;
+    return OC_OK;
+}
+
 static inline oc_status oci_text_sink_str(oci_text_sink *sink, const char *str, oc_error *err)
 {
     return oci_text_sink_write(sink, str, (int64_t)strlen(str), err);
