@@ -8,6 +8,7 @@ import functools
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -120,6 +121,23 @@ def test_golden_file_comes_through_a_pipe(path):
         cat.stdout.close()
     assert done.returncode == 0, done.stderr.decode()
     check_against_twin(done.stdout, twin_of(path))
+
+
+def can_be_a_key(field):
+    below = field.children + ((field.dictionary,) if field.dictionary else ())
+    return field.type != "+m" and not field.type.startswith("+u") and all(map(can_be_a_key, below))
+
+
+@pytest.mark.parametrize("path", golden_files(), ids=name_of)
+def test_golden_file_is_sorted_by_each_column(tmp_path, path):
+    schema, batches = read_stream(open_with_pyarrow(path.read_bytes()))
+    rows = Counter(map(repr, zip(*columns_of(batches, len(schema.fields)))))
+    keys = [i for i, field in enumerate(schema.fields, 1) if can_be_a_key(field)]
+    for key in keys[:4]:
+        run("sort", path, "--by", f"{key} desc", "-o", tmp_path / "out.arrows", "-m", "1m")
+        found_schema, found = read_stream(open_with_pyarrow((tmp_path / "out.arrows").read_bytes()))
+        assert found_schema == schema
+        assert Counter(map(repr, zip(*columns_of(found, len(schema.fields))))) == rows
 
 
 @pytest.mark.parametrize("path", golden_files(), ids=name_of)
