@@ -375,6 +375,9 @@ static oc_status write_footer(oci_ipc_writer *writer, oc_error *err)
 
 static oc_status finish(oci_ipc_writer *writer, oc_error *err)
 {
+    if (writer->unified != NULL) {
+        OC_TRY(oci_file_dictionaries_finish(writer->unified, err));
+    }
     OC_TRY(put(writer, oci_ipc_end_marker(), MARKER_BYTES, err));
     return writer->is_file ? write_footer(writer, err) : OC_OK;
 }

@@ -3,14 +3,16 @@
  *      column of a batch -> unify: index of each row in the file's dictionary -> physical column
  *                             |
  *                             `-> values never seen before, in the form that is announced
- *                                  -> their own dictionary columns in the same way (recursion)
- *                                  -> delta message
+ *                                  -> no dictionaries inside: delta message
+ *                                  -> else translated in the same way (recursion), and kept
  *
- * So a delta comes behind those of the dictionaries inside that it needs. Dictionaries are numbered
- * depth first from the outside in, as their ids are.
+ * Values with dictionaries inside are written as one message at the end, since the most common
+ * reader takes no deltas of them. The format lets dictionaries stand anywhere in a file. Dictionaries
+ * are numbered depth first from the outside in, as their ids are.
  *
- * Memory: the unified dictionaries, an encoder's buffer for each (as large as its largest delta),
- * and the indices of the batch at hand. Lists of one entry a dictionary come from malloc. */
+ * Memory: the unified dictionaries, an encoder's buffer for each (as large as its largest message),
+ * and the indices of the batch at hand; values with dictionaries inside once more, and twice more
+ * at the end. Lists of one entry a dictionary come from malloc. */
 #include "ipc/writer_dictionaries.h"
 
 #include <assert.h>
@@ -19,10 +21,13 @@
 
 #include "base/bits.h"
 #include "ipc/column_range.h"
+#include "ipc/dictionaries.h"
 #include "ipc/dictionary_unify.h"
 #include "ipc/encoder.h"
 #include "ipc/layout_walk.h"
 #include "ipc/message.h"
+
+#define PARTS_FIRST 16
 
 /* Rows of a child beside those referred to that nobody minds. */
 #define SPARE_ROWS 1024
@@ -33,6 +38,9 @@ typedef struct file_dictionary {
     oci_ipc_encoder *encoder;
     int64_t n_inside; /* dictionaries in the type of the values; they have the next numbers */
     bool is_sent;
+    oci_batch **parts; /* with dictionaries inside: values in physical form, not written yet */
+    int64_t n_parts;
+    int64_t parts_max;
 } file_dictionary;
 
 struct oci_file_dictionaries {
@@ -150,15 +158,24 @@ oc_status oci_file_dictionaries_create(oci_schema *schema, oci_codec_id codec, i
     return OC_OK;
 }
 
+static void destroy_dictionary(oci_file_dictionaries *d, file_dictionary *dictionary)
+{
+    for (int64_t i = 0; i < dictionary->n_parts; i++) {
+        oci_batch_release(dictionary->parts[i]);
+    }
+    oci_mem_free(d->mem, dictionary->parts, dictionary->parts_max * (int64_t)sizeof(oci_batch *));
+    oci_ipc_encoder_destroy(dictionary->encoder);
+    oci_schema_release(dictionary->physical);
+    oci_unify_destroy(dictionary->unify);
+}
+
 void oci_file_dictionaries_destroy(oci_file_dictionaries *d)
 {
     if (d == NULL) {
         return;
     }
     for (int64_t i = 0; i < d->n && d->list != NULL; i++) {
-        oci_ipc_encoder_destroy(d->list[i].encoder);
-        oci_schema_release(d->list[i].physical);
-        oci_unify_destroy(d->list[i].unify);
+        destroy_dictionary(d, &d->list[i]);
     }
     free(d->list);
     oci_schema_release(d->physical);
@@ -214,8 +231,29 @@ static oc_status write_physical(oci_file_dictionaries *d, int64_t number, const 
     return status;
 }
 
-/* Writes values that have the announced type. */
-static oc_status write_values(oci_file_dictionaries *d, int64_t number, const oci_batch *values,
+/* Takes the reference to `values`, also on failure. */
+static oc_status keep_part(oci_file_dictionaries *d, file_dictionary *dictionary, oci_batch *values,
+                           oc_error *err)
+{
+    if (dictionary->n_parts == dictionary->parts_max) {
+        int64_t more = dictionary->parts_max > 0 ? 2 * dictionary->parts_max : PARTS_FIRST;
+        int64_t width = (int64_t)sizeof(oci_batch *);
+        void *grown = NULL;
+        oc_status status = oci_mem_realloc(d->mem, dictionary->parts, dictionary->parts_max * width,
+                                           more * width, &grown, err);
+        if (status != OC_OK) {
+            oci_batch_release(values);
+            return status;
+        }
+        dictionary->parts = grown;
+        dictionary->parts_max = more;
+    }
+    dictionary->parts[dictionary->n_parts++] = values;
+    return OC_OK;
+}
+
+/* Writes values that have the announced type, or keeps them for the end. */
+static oc_status write_values(oci_file_dictionaries *d, int64_t number, oci_batch *values,
                               oc_error *err)
 {
     file_dictionary *dictionary = &d->list[number];
@@ -224,9 +262,12 @@ static oc_status write_values(oci_file_dictionaries *d, int64_t number, const oc
     }
     oci_batch *physical = NULL;
     OC_TRY(translate(d, values, dictionary->physical, number + 1, &physical, err));
-    oc_status status = write_physical(d, number, physical, err);
-    oci_batch_release(physical);
-    return status;
+    oc_status status = oci_batch_keep(physical, oci_batch_retain(values), err);
+    if (status != OC_OK) {
+        oci_batch_release(physical);
+        return status;
+    }
+    return keep_part(d, dictionary, physical, err);
 }
 
 /* Writes values in working form, in as many messages as run ends can count. */
@@ -367,6 +408,38 @@ oc_status oci_file_dictionaries_translate(oci_file_dictionaries *d, const oci_ba
                                           oci_batch **out, oc_error *err)
 {
     return translate(d, batch, d->physical, 0, out, err);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* Makes one part of all, two by two, so that no value is copied more often than log2(parts). */
+static oc_status join_parts(oci_file_dictionaries *d, file_dictionary *dictionary, oc_error *err)
+{
+    oci_batch **parts = dictionary->parts;
+    for (int64_t step = 1; step < dictionary->n_parts; step *= 2) {
+        for (int64_t i = 0; i + step < dictionary->n_parts; i += 2 * step) {
+            oci_batch *joined = NULL;
+            OC_TRY(oci_dictionary_concat(dictionary->physical, parts[i], parts[i + step], d->mem,
+                                         &joined, err));
+            oci_batch_release(parts[i]);
+            oci_batch_release(parts[i + step]);
+            parts[i] = joined;
+            parts[i + step] = NULL;
+        }
+    }
+    return OC_OK;
+}
+
+oc_status oci_file_dictionaries_finish(oci_file_dictionaries *d, oc_error *err)
+{
+    for (int64_t number = d->n - 1; number >= 0; number--) {
+        file_dictionary *dictionary = &d->list[number];
+        if (dictionary->n_parts > 0) {
+            OC_TRY(join_parts(d, dictionary, err));
+            OC_TRY(write_physical(d, number, dictionary->parts[0], err));
+        }
+    }
+    return OC_OK;
 }
 
 /* ---- waste ----------------------------------------------------------------------------------- */

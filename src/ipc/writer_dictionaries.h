@@ -3,7 +3,8 @@
  * The batches of a file may be read in any order, so a dictionary cannot be replaced between them,
  * only extended. So there is one dictionary for each dictionary field of the schema, at any depth
  * and in the values of others (dictionary_unify.h); the indices of each batch are translated to it,
- * and what is new is written as a delta in front of the batch. To the encoder such a column is its
+ * and what is new is written as a delta in front of the batch, or behind the last one when the values
+ * have dictionaries inside. To the encoder such a column is its
  * indices: the bytes of a record batch are the same. */
 #ifndef OUTCORE_IPC_WRITER_DICTIONARIES_H
 #define OUTCORE_IPC_WRITER_DICTIONARIES_H
@@ -35,6 +36,10 @@ oci_schema *oci_file_dictionaries_physical(const oci_file_dictionaries *dictiona
 OC_NODISCARD oc_status oci_file_dictionaries_translate(oci_file_dictionaries *dictionaries,
                                                        const oci_batch *batch, oci_batch **out,
                                                        oc_error *err);
+
+/* Writes what has to wait for the last batch. */
+OC_NODISCARD oc_status oci_file_dictionaries_finish(oci_file_dictionaries *dictionaries,
+                                                    oc_error *err);
 
 /* Whether translating the batch would look at many more rows than it has: slices of nested columns
  * share whole children. Copying it first is the better way then. */
