@@ -4,7 +4,7 @@
  * What is refused has to be let go of. What is taken is copied into the working form, turned back,
  * handed out and taken in again: the values must stay the same all the way. Keys are made where
  * every column has an order. Nothing may be held in the end. The first byte chooses how rows are
- * copied. */
+ * checked and copied. */
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -21,6 +21,14 @@ static void require(bool condition)
     if (!condition) {
         abort();
     }
+}
+
+typedef oc_status (*check)(const oci_batch *batch, oc_error *err);
+
+/* Half of the batches are checked only as far as their rows go: nothing else may be read then. */
+static check check_of(uint8_t choice)
+{
+    return choice >= 128 ? oci_batch_validate_rows : oci_batch_validate;
 }
 
 /* Rows [start, start + n) in working form, by ranges or row by row. */
@@ -40,13 +48,14 @@ static oci_batch *copy_rows(oci_schema *working, const oci_batch *batch, int64_t
     return out;
 }
 
-static void check_round_trip(oci_batch *batch, oci_batch *slice, oci_batch *copy, oci_mem *mem)
+static void check_round_trip(oci_batch *batch, oci_batch *slice, oci_batch *copy, check check_it,
+                             oci_mem *mem)
 {
     oci_batch *output = NULL;
     oci_batch *again = NULL;
     struct ArrowArray array = {.release = NULL};
     require(oci_batch_output(copy, batch->schema, mem, &output, NULL) == OC_OK);
-    require(oci_batch_validate(output, NULL) == OC_OK);
+    require(check_it(output, NULL) == OC_OK);
     require(oci_batch_equal(output, slice));
     require(oci_batch_export(output, batch->schema, mem, &array, NULL) == OC_OK);
     require(oci_batch_import(&array, batch->schema, &again, NULL) == OC_OK);
@@ -81,7 +90,7 @@ static void use_batch(oci_batch *batch, uint8_t choice, oci_mem *mem)
             OC_OK);
     require(n == 0 || (fit > 0 && fit <= n));
     oci_batch *copy = copy_rows(working, batch, start, n, choice % 2 == 1, mem);
-    check_round_trip(batch, slice, copy, mem);
+    check_round_trip(batch, slice, copy, check_of(choice), mem);
     make_keys(slice, mem);
     make_keys(copy, mem);
     oci_batch_release(copy);
@@ -104,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(oci_mem_open(budget, "fuzz", &mem, NULL) == OC_OK);
     if (oci_schema_import(&c_schema, &schema, NULL) == OC_OK) {
         if (oci_batch_import(&array, schema, &batch, NULL) == OC_OK &&
-            oci_batch_validate(batch, NULL) == OC_OK) {
+            check_of(choice)(batch, NULL) == OC_OK) {
             use_batch(batch, choice, mem);
         }
         oci_batch_release(batch);
