@@ -107,6 +107,23 @@ static void derive_sizes(oci_sort *sort)
     oci_sort_derive_output(sort);
 }
 
+/* Dictionaries whose values are run-end encoded dictionaries: without the runs they are dictionaries
+ * of dictionaries, which a spill file cannot hold. Said at once, and not when memory has run out. */
+static oc_status check_can_spill(const oci_field *field, const char *column, oc_error *err)
+{
+    if (field->dictionary != NULL && field->dictionary->type == OCI_TYPE_DICTIONARY) {
+        OC_FAIL(
+            err, OC_EUNSUPPORTED,
+            "column \"%.80s\" has a dictionary of run-end encoded dictionaries, which cannot be "
+            "sorted; decode it first",
+            column);
+    }
+    for (int32_t i = 0; i < field->n_children; i++) {
+        OC_TRY(check_can_spill(&field->children[i], column, err));
+    }
+    return field->dictionary == NULL ? OC_OK : check_can_spill(field->dictionary, column, err);
+}
+
 static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_keys, oc_error *err)
 {
     sort->keys = malloc(sizeof *keys * (size_t)(n_keys + 1));
@@ -117,6 +134,10 @@ static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_k
     sort->n_keys = n_keys;
     sort->announced = oci_schema_retain(sort->input->schema);
     OC_TRY(oci_schema_working(sort->announced, &sort->base.schema, err));
+    for (int32_t i = 0; i < sort->base.schema->n_fields; i++) {
+        const oci_field *field = &sort->base.schema->fields[i];
+        OC_TRY(check_can_spill(field, field->name, err));
+    }
     OC_TRY(oci_row_key_check(sort->base.schema, keys, n_keys, err));
     OC_TRY(oci_mem_open(sort->env->budget, "sort", &sort->mem, err));
     sort->workspace.mem = sort->mem;
