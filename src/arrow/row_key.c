@@ -105,8 +105,9 @@ static oci_key_part make_part(const oci_batch *batch, const oci_sort_key *key)
     part.is_nested = part.type->n_children > 0 || part.type->type == OCI_TYPE_STRUCT;
     part.null_byte = key->nulls_first ? OCI_KEY_NULLS_FIRST : OCI_KEY_NULLS_LAST;
     part.flip = key->descending ? 0xFF : 0;
-    if (part.width < 0 && !part.is_nested) {
-        oci_key_find_zeros(&part);
+    if (part.width < 0 && part.leaf != NULL) {
+        part.is_zero_free = part.is_nested ? oci_key_nested_is_zero_free(part.leaf, column->length)
+                                           : oci_key_is_zero_free(part.leaf, column->length);
     }
     return part;
 }

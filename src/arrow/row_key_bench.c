@@ -38,6 +38,11 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+typedef enum shape { FLAT, LIST, STRUCT } shape;
+
+/* Lists hold 0 to 2 * LIST_MEAN values, structs two of them. */
+enum { LIST_MEAN = 4 };
+
 typedef struct kind {
     const char *name;
     oci_type type;
@@ -46,20 +51,26 @@ typedef struct kind {
     int32_t null_percent;
     int32_t zero_percent; /* strings: that hold a 0x00 */
     bool descending;
+    shape shape;
 } kind;
 
 static const kind kinds[] = {
-    {"int32", OCI_TYPE_INT32, 0, 0, 0, 0, false},
-    {"int64", OCI_TYPE_INT64, 0, 0, 0, 0, false},
-    {"int64, 10% null", OCI_TYPE_INT64, 0, 0, 10, 0, false},
-    {"float64", OCI_TYPE_FLOAT64, 0, 0, 0, 0, false},
-    {"decimal128", OCI_TYPE_DECIMAL128, 0, 0, 0, 0, false},
-    {"utf8, 1-10 bytes", OCI_TYPE_UTF8, 1, 10, 0, 0, false},
-    {"utf8, 27 bytes", OCI_TYPE_UTF8, 27, 27, 0, 0, false},
-    {"utf8, 10-43 bytes", OCI_TYPE_UTF8, 10, 43, 0, 0, false},
-    {"utf8, 10-43 bytes, desc", OCI_TYPE_UTF8, 10, 43, 0, 0, true},
-    {"utf8, 10-43, 10% null", OCI_TYPE_UTF8, 10, 43, 10, 0, false},
-    {"utf8, 10-43, 10% 0x00", OCI_TYPE_UTF8, 10, 43, 0, 10, false},
+    {"int32", OCI_TYPE_INT32, 0, 0, 0, 0, false, FLAT},
+    {"int64", OCI_TYPE_INT64, 0, 0, 0, 0, false, FLAT},
+    {"int64, 10% null", OCI_TYPE_INT64, 0, 0, 10, 0, false, FLAT},
+    {"float64", OCI_TYPE_FLOAT64, 0, 0, 0, 0, false, FLAT},
+    {"decimal128", OCI_TYPE_DECIMAL128, 0, 0, 0, 0, false, FLAT},
+    {"utf8, 1-10 bytes", OCI_TYPE_UTF8, 1, 10, 0, 0, false, FLAT},
+    {"utf8, 27 bytes", OCI_TYPE_UTF8, 27, 27, 0, 0, false, FLAT},
+    {"utf8, 10-43 bytes", OCI_TYPE_UTF8, 10, 43, 0, 0, false, FLAT},
+    {"utf8, 10-43 bytes, desc", OCI_TYPE_UTF8, 10, 43, 0, 0, true, FLAT},
+    {"utf8, 10-43, 10% null", OCI_TYPE_UTF8, 10, 43, 10, 0, false, FLAT},
+    {"utf8, 10-43, 10% 0x00", OCI_TYPE_UTF8, 10, 43, 0, 10, false, FLAT},
+    {"4 x int32 in lists", OCI_TYPE_INT32, 0, 0, 0, 0, false, LIST},
+    {"4 x int32, 10% null", OCI_TYPE_INT32, 0, 0, 10, 0, false, LIST},
+    {"4 x utf8, 1-10 bytes", OCI_TYPE_UTF8, 1, 10, 0, 0, false, LIST},
+    {"2 x int64 in a struct", OCI_TYPE_INT64, 0, 0, 0, 0, false, STRUCT},
+    {"2 x utf8, 1-10 bytes", OCI_TYPE_UTF8, 1, 10, 0, 0, true, STRUCT},
 };
 
 static void fill_strings(const kind *k, int64_t n, uint8_t *offsets, uint8_t *bytes)
@@ -78,15 +89,16 @@ static void fill_strings(const kind *k, int64_t n, uint8_t *offsets, uint8_t *by
     }
 }
 
-static oci_batch *make_batch(oci_schema *schema, const kind *k, int64_t rows, oci_mem *mem)
+/* Values of the kind's type, in memory of their own. */
+static oci_column make_values(const kind *k, const oci_field *field, int64_t rows, oci_mem *mem,
+                              oci_batch *keeper)
 {
     int64_t bytes_at = (rows + 1) * 32;
     int64_t validity_at = bytes_at + rows * k->string_max;
     int64_t size = validity_at + rows;
+    oci_batch *memory = NULL;
     void *slab = NULL;
-    oci_batch *batch = NULL;
     oc_error err;
-    oci_column *columns = calloc(1, sizeof *columns);
     check(oci_mem_alloc(mem, size, &slab, &err), &err);
     uint8_t *at = slab;
     for (int64_t i = 0; i < rows * 4; i++) {
@@ -95,16 +107,53 @@ static oci_batch *make_batch(oci_schema *schema, const kind *k, int64_t rows, oc
     if (k->string_max > 0) {
         fill_strings(k, rows, at, at + bytes_at);
     }
-    columns[0] = (oci_column){
-        .field = &schema->fields[0], .length = rows, .values = at, .bytes = at + bytes_at};
+    oci_column column = {.field = field, .length = rows, .values = at, .bytes = at + bytes_at};
     if (k->null_percent > 0) {
-        columns[0].validity = at + validity_at;
-        columns[0].null_count = -1;
+        column.validity = at + validity_at;
+        column.null_count = -1;
         for (int64_t i = 0; i < rows; i++) {
             oci_bit_put(at + validity_at, i, next_random() % 100 >= (uint64_t)k->null_percent);
         }
     }
-    check(oci_batch_adopt(schema, rows, columns, mem, slab, size, NULL, 0, &batch, &err), &err);
+    check(oci_batch_adopt(keeper->schema, 0, NULL, mem, slab, size, NULL, 0, &memory, &err), &err);
+    check(oci_batch_keep(keeper, memory, &err), &err);
+    return column;
+}
+
+static void fill_list_offsets(int64_t rows, uint8_t *offsets)
+{
+    uint32_t end = 0;
+    oci_store_le32(offsets, 0);
+    for (int64_t i = 1; i <= rows; i++) {
+        end += (uint32_t)(next_random() % (2 * LIST_MEAN + 1));
+        oci_store_le32(offsets + i * 4, end);
+    }
+}
+
+static oci_batch *make_batch(oci_schema *schema, const kind *k, int64_t rows, oci_mem *mem)
+{
+    oci_batch *batch = NULL;
+    oc_error err;
+    oci_field *field = &schema->fields[0];
+    oci_column *columns = calloc(1, sizeof *columns);
+    /* Children, then the offsets of lists. */
+    uint8_t *extra = calloc(1, 2 * sizeof *columns + ((size_t)rows + 1) * 4);
+    oci_column *children = (oci_column *)extra;
+    check(oci_batch_adopt(schema, rows, columns, NULL, NULL, 0, extra, 0, &batch, &err), &err);
+    if (k->shape == FLAT) {
+        columns[0] = make_values(k, field, rows, mem, batch);
+        return batch;
+    }
+    columns[0] = (oci_column){.field = field, .length = rows, .children = children};
+    for (int32_t i = 0; i < field->n_children; i++) {
+        int64_t n = k->shape == LIST ? rows * 2 * LIST_MEAN : rows;
+        children[i] = make_values(k, &field->children[i], n, mem, batch);
+    }
+    if (k->shape == LIST) {
+        uint8_t *offsets = extra + 2 * sizeof *columns;
+        fill_list_offsets(rows, offsets);
+        columns[0].values = offsets;
+    }
     return batch;
 }
 
@@ -137,7 +186,15 @@ static void run_kind(const kind *k, int64_t n, int64_t rows, oci_mem *mem)
     oci_schema *schema = NULL;
     oci_field *fields = calloc(1, sizeof *fields);
     oci_batch **batches = calloc((size_t)n, sizeof *batches);
-    check(oci_field_init(fields, "a", k->type, true, &err), &err);
+    oci_type type = k->shape == LIST     ? OCI_TYPE_LIST
+                    : k->shape == STRUCT ? OCI_TYPE_STRUCT
+                                         : k->type;
+    check(oci_field_init(fields, "a", type, true, &err), &err);
+    fields->n_children = k->shape == LIST ? 1 : k->shape == STRUCT ? 2 : 0;
+    fields->children = calloc(2, sizeof *fields);
+    for (int32_t i = 0; i < fields->n_children; i++) {
+        check(oci_field_init(&fields->children[i], "b", k->type, true, &err), &err);
+    }
     check(oci_schema_create(fields, 1, NULL, 0, &schema, &err), &err);
     for (int64_t b = 0; b < n; b++) {
         batches[b] = make_batch(schema, k, rows, mem);

@@ -149,20 +149,19 @@ static bool column_span(const oci_column *column, const uint8_t **from, int64_t 
     return start >= 0 && end >= start;
 }
 
-void oci_key_find_zeros(oci_key_part *part)
+bool oci_key_is_zero_free(const oci_column *column, int64_t rows)
 {
     const uint8_t *from;
     int64_t size;
-    part->is_zero_free = false;
-    if (!column_span(part->leaf, &from, &size)) {
-        return;
+    if (!column_span(column, &from, &size)) {
+        return false;
     }
-    /* A dictionary may be far larger than what the batch uses of it: 64 bytes a row are looked
-     * through at most. */
-    if (part->leaf != part->column && size / 64 > part->column->length) {
-        return;
+    /* A dictionary, or the child of a list, may be far larger than what the batch uses of it: 64
+     * bytes a row are looked through at most, unless the strings are the rows. */
+    if (column->length != rows && size / 64 > rows) {
+        return false;
     }
-    part->is_zero_free = size == 0 || memchr(from, 0, (size_t)size) == NULL;
+    return size == 0 || memchr(from, 0, (size_t)size) == NULL;
 }
 
 /* 0x80 in every byte of `word` that is 0, else 0; exact, unlike the well-known test for "any". */
@@ -216,19 +215,44 @@ static inline int64_t key_size(const oci_key_part *part, const staged_keys *stag
     return staged->length[k] + zeros + KEY_BYTES_AROUND;
 }
 
-bool oci_key_add_string_sizes(const oci_column *column, int64_t start, int64_t n, int64_t *bytes)
+bool oci_key_span(const oci_column *column, int64_t start, int64_t n, bool wide, int64_t *first,
+                  int64_t *end)
+{
+    int64_t at = oci_key_offset(column, start, wide);
+    int64_t wrong = at;
+    *first = at;
+    for (int64_t row = start + 1; row <= start + n; row++) {
+        int64_t next = oci_key_offset(column, row, wide);
+        wrong |= next | (int64_t)((uint64_t)next - (uint64_t)at);
+        at = next;
+    }
+    *end = at;
+    return wrong >= 0;
+}
+
+bool oci_key_add_string_sizes(const oci_column *column, int64_t start, int64_t n, bool is_zero_free,
+                              int64_t *bytes)
 {
     oci_layout layout = oci_field_layout(column->field);
+    bool has_nulls = column->validity != NULL && column->null_count != 0;
+    const uint8_t *from;
+    int64_t length;
+    if (is_zero_free && !has_nulls) { /* not views, of which nobody knows that */
+        int64_t first;
+        int64_t end;
+        bool is_sane = oci_key_span(column, start, n, layout == OCI_LAYOUT_OFFSETS64, &first, &end);
+        *bytes += end - first + n * KEY_BYTES_AROUND;
+        return is_sane;
+    }
     for (int64_t row = start; row < start + n; row++) {
-        const uint8_t *from;
-        int64_t length;
         if (oci_key_slot_is_null(column, row)) {
             *bytes += 1;
-        } else if (find_string(column, layout, row, &from, &length)) {
-            *bytes += length + count_zeros(from, length) + KEY_BYTES_AROUND;
-        } else {
+            continue;
+        }
+        if (!find_string(column, layout, row, &from, &length)) {
             return false;
         }
+        *bytes += length + (is_zero_free ? 0 : count_zeros(from, length)) + KEY_BYTES_AROUND;
     }
     return true;
 }
@@ -395,9 +419,10 @@ oc_status oci_key_encode_bytes(const oci_key_part *part, const oci_key_target *t
     return OC_OK;
 }
 
-uint8_t *oci_key_write_strings(const oci_column *column, int64_t start, int64_t n, uint8_t *to)
+uint8_t *oci_key_write_strings(const oci_column *column, int64_t start, int64_t n,
+                               bool is_zero_free, uint8_t *to)
 {
-    static const oci_key_part ascending = {.null_byte = OCI_KEY_NULL_INSIDE};
+    const oci_key_part part = {.null_byte = OCI_KEY_NULL_INSIDE, .is_zero_free = is_zero_free};
     oci_layout layout = oci_field_layout(column->field);
     for (int64_t row = start; row < start + n; row++) {
         const uint8_t *from = NULL;
@@ -405,7 +430,7 @@ uint8_t *oci_key_write_strings(const oci_column *column, int64_t start, int64_t 
         if (!oci_key_slot_is_null(column, row)) {
             (void)find_string(column, layout, row, &from, &length);
         }
-        to = write_key(&ascending, from, length, to);
+        to = write_key(&part, from, length, to);
     }
     return to;
 }

@@ -42,7 +42,7 @@ typedef struct oci_key_part {
     uint8_t null_byte;
     uint8_t flip;      /* 0xFF for DESC, else 0 */
     bool is_nested;    /* a list or struct; var-length */
-    bool is_zero_free; /* strings: no value holds a 0x00, so nothing is escaped */
+    bool is_zero_free; /* no string, at any depth, holds a 0x00, so nothing is escaped */
 } oci_key_part;
 
 /* Where a part of the keys goes: row i at bytes + i * stride, or at bytes + cursors[i] when there
@@ -65,6 +65,11 @@ static inline bool oci_key_slot_is_null(const oci_column *column, int64_t row)
            !oci_bit_get(column->validity, column->offset + row);
 }
 
+/* The range that `n` rows with 32-bit or 64-bit (`wide`) offsets span together; false when offsets
+ * are negative or descend. */
+bool oci_key_span(const oci_column *column, int64_t start, int64_t n, bool wide, int64_t *first,
+                  int64_t *end);
+
 /* Offset `row` of a column with 32-bit or 64-bit (`wide`) offsets. */
 static inline int64_t oci_key_offset(const oci_column *column, int64_t row, bool wide)
 {
@@ -84,8 +89,9 @@ OC_NODISCARD oc_status oci_key_encode_fixed(const oci_key_part *part, const oci_
 void oci_key_encode_values(const oci_field *type, uint8_t flip, const uint8_t *values, int64_t n,
                            const oci_key_target *target);
 
-/* Looks whether values hold 0x00, where that is cheap. */
-void oci_key_find_zeros(oci_key_part *part);
+/* False when a string of the column may hold a 0x00: looks where that is cheap for the keys of
+ * `rows` rows. */
+bool oci_key_is_zero_free(const oci_column *column, int64_t rows);
 /* Bytes of all keys of the part together. */
 OC_NODISCARD oc_status oci_key_bytes_total(const oci_key_part *part, int64_t *total, oc_error *err);
 /* Adds the size of row i's key to sizes[i]. */
@@ -98,12 +104,15 @@ OC_NODISCARD oc_status oci_key_encode_bytes(const oci_key_part *part, const oci_
 
 /* Strings inside nested values, rows [start, start + n). Adds what they take together, with one
  * byte in front of each; false when the offsets of one are out of bounds. */
-bool oci_key_add_string_sizes(const oci_column *column, int64_t start, int64_t n, int64_t *bytes);
+bool oci_key_add_string_sizes(const oci_column *column, int64_t start, int64_t n, bool is_zero_free,
+                              int64_t *bytes);
 /* Writes them, ascending; returns the end. Sizes were taken from the same values. */
-uint8_t *oci_key_write_strings(const oci_column *column, int64_t start, int64_t n, uint8_t *to);
+uint8_t *oci_key_write_strings(const oci_column *column, int64_t start, int64_t n,
+                               bool is_zero_free, uint8_t *to);
 
-/* The same three as for strings, for parts that are nested. The total stops at more than
+/* The same as for strings, for parts that are nested. The total stops at more than
  * OCI_KEY_BYTES_MAX. */
+bool oci_key_nested_is_zero_free(const oci_column *column, int64_t rows);
 OC_NODISCARD oc_status oci_key_nested_total(const oci_key_part *part, int64_t *total,
                                             oc_error *err);
 OC_NODISCARD oc_status oci_key_nested_sizes(const oci_key_part *part, uint32_t *sizes,

@@ -20,11 +20,31 @@
  * allocated. */
 #include "arrow/row_key_internal.h"
 
+bool oci_key_nested_is_zero_free(const oci_column *column, int64_t rows)
+{
+    switch (oci_field_layout(column->field)) {
+    case OCI_LAYOUT_OFFSETS32:
+    case OCI_LAYOUT_OFFSETS64:
+        /* No strings at all have none with a 0x00. */
+        return column->length == 0 || oci_key_is_zero_free(column, rows);
+    case OCI_LAYOUT_VIEWS: return false;
+    case OCI_LAYOUT_DICTIONARY:
+        return column->dictionary == NULL || oci_key_nested_is_zero_free(column->dictionary, rows);
+    default: break;
+    }
+    for (int32_t i = 0; i < column->field->n_children; i++) {
+        if (!oci_key_nested_is_zero_free(&column->children[i], rows)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 typedef struct size_walk {
-    const char *name; /* of the key column */
-    int64_t bytes;    /* so far; values behind OCI_KEY_BYTES_MAX are not looked at */
+    const oci_key_part *part;
+    int64_t bytes; /* so far; values behind OCI_KEY_BYTES_MAX are not looked at */
     oc_error *err;
 } size_walk;
 
@@ -41,12 +61,13 @@ static void add_bytes(size_walk *walk, int64_t n, int64_t bytes_each)
 
 static oc_status fail_damaged(size_walk *walk, const char *what)
 {
-    OC_FAIL(walk->err, OC_EDATA, "could not make sort keys of column \"%s\": %s", walk->name, what);
+    OC_FAIL(walk->err, OC_EDATA, "could not make sort keys of column \"%s\": %s",
+            walk->part->column->field->name, what);
 }
 
 static oc_status add_strings(size_walk *walk, const oci_column *column, int64_t start, int64_t n)
 {
-    if (!oci_key_add_string_sizes(column, start, n, &walk->bytes)) {
+    if (!oci_key_add_string_sizes(column, start, n, walk->part->is_zero_free, &walk->bytes)) {
         return fail_damaged(walk, "the offsets of a value are out of bounds");
     }
     return OC_OK;
@@ -82,7 +103,7 @@ static oc_status add_runs(size_walk *walk, const oci_column *column, int64_t sta
             return fail_damaged(walk, "a row is outside its run ends");
         }
         int64_t count = oci_min64(run.end - column->offset, start + n) - row;
-        size_walk one = {.name = walk->name, .err = walk->err};
+        size_walk one = {.part = walk->part, .err = walk->err};
         OC_TRY(add_rows(&one, &column->children[1], run.index, 1));
         add_bytes(walk, count, one.bytes);
         row += count;
@@ -94,15 +115,9 @@ static oc_status add_runs(size_walk *walk, const oci_column *column, int64_t sta
 static oc_status add_lists(size_walk *walk, const oci_column *column, int64_t start, int64_t n,
                            bool wide)
 {
-    int64_t first = oci_key_offset(column, start, wide);
-    int64_t end = first;
-    int64_t wrong = first;
-    for (int64_t row = start + 1; row <= start + n; row++) {
-        int64_t next = oci_key_offset(column, row, wide);
-        wrong |= next | (int64_t)((uint64_t)next - (uint64_t)end);
-        end = next;
-    }
-    if (wrong < 0) {
+    int64_t first;
+    int64_t end;
+    if (!oci_key_span(column, start, n, wide, &first, &end)) {
         return fail_damaged(walk, "the offsets of a list descend");
     }
     add_bytes(walk, n, 1);
@@ -199,7 +214,7 @@ static oc_status add_rows(size_walk *walk, const oci_column *column, int64_t sta
 
 oc_status oci_key_nested_total(const oci_key_part *part, int64_t *total, oc_error *err)
 {
-    size_walk walk = {.name = part->column->field->name, .err = err};
+    size_walk walk = {.part = part, .err = err};
     OC_TRY(add_rows(&walk, part->column, 0, part->column->length));
     *total = walk.bytes;
     return OC_OK;
@@ -212,7 +227,7 @@ oc_status oci_key_nested_sizes(const oci_key_part *part, uint32_t *sizes, oc_err
         int64_t n = oci_min64(OCI_KEY_BLOCK, part->column->length - i);
         OC_TRY(oci_key_leaf_rows(part, i, n, rows, err));
         for (int64_t k = 0; k < n; k++) {
-            size_walk walk = {.name = part->column->field->name, .bytes = rows[k] < 0, .err = err};
+            size_walk walk = {.part = part, .bytes = rows[k] < 0, .err = err};
             if (rows[k] >= 0) {
                 OC_TRY(add_rows(&walk, part->leaf, rows[k], 1));
             }
@@ -224,7 +239,8 @@ oc_status oci_key_nested_sizes(const oci_key_part *part, uint32_t *sizes, oc_err
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static uint8_t *write_rows(const oci_column *column, int64_t start, int64_t n, uint8_t *to);
+static uint8_t *write_rows(const oci_key_part *part, const oci_column *column, int64_t start,
+                           int64_t n, uint8_t *to);
 
 static uint8_t *write_null(const oci_field *type, uint8_t *to)
 {
@@ -260,39 +276,43 @@ static uint8_t *write_fixed(const oci_column *column, int64_t start, int64_t n, 
     return to + n * target.stride;
 }
 
-static uint8_t *write_indices(const oci_column *column, int64_t start, int64_t n, uint8_t *to)
+static uint8_t *write_indices(const oci_key_part *part, const oci_column *column, int64_t start,
+                              int64_t n, uint8_t *to)
 {
     for (int64_t row = start; row < start + n; row++) {
         to = oci_key_slot_is_null(column, row)
                  ? write_null(column->field, to)
-                 : write_rows(column->dictionary, oci_column_index_at(column, row), 1, to);
+                 : write_rows(part, column->dictionary, oci_column_index_at(column, row), 1, to);
     }
     return to;
 }
 
-static uint8_t *write_runs(const oci_column *column, int64_t start, int64_t n, uint8_t *to)
+static uint8_t *write_runs(const oci_key_part *part, const oci_column *column, int64_t start,
+                           int64_t n, uint8_t *to)
 {
     oci_key_run run = {0};
     for (int64_t row = start; row < start + n; row++) {
         (void)oci_key_find_run(column, row, &run);
-        to = write_rows(&column->children[1], run.index, 1, to);
+        to = write_rows(part, &column->children[1], run.index, 1, to);
     }
     return to;
 }
 
-static uint8_t *write_structs(const oci_column *column, int64_t start, int64_t n, uint8_t *to)
+static uint8_t *write_structs(const oci_key_part *part, const oci_column *column, int64_t start,
+                              int64_t n, uint8_t *to)
 {
     for (int64_t row = start; row < start + n; row++) {
         bool is_null = oci_key_slot_is_null(column, row);
         *to++ = is_null ? OCI_KEY_NULL_INSIDE : OCI_KEY_VALID;
         for (int32_t i = 0; i < column->field->n_children && !is_null; i++) {
-            to = write_rows(&column->children[i], column->offset + row, 1, to);
+            to = write_rows(part, &column->children[i], column->offset + row, 1, to);
         }
     }
     return to;
 }
 
-static uint8_t *write_lists(const oci_column *column, int64_t start, int64_t n, uint8_t *to)
+static uint8_t *write_lists(const oci_key_part *part, const oci_column *column, int64_t start,
+                            int64_t n, uint8_t *to)
 {
     bool is_fixed = column->field->type == OCI_TYPE_FIXED_LIST;
     for (int64_t row = start; row < start + n; row++) {
@@ -304,7 +324,7 @@ static uint8_t *write_lists(const oci_column *column, int64_t start, int64_t n, 
         }
         *to++ = OCI_KEY_VALID;
         oci_column_list_at(column, row, &first, &length);
-        to = write_rows(&column->children[0], first, length, to);
+        to = write_rows(part, &column->children[0], first, length, to);
         if (!is_fixed) {
             *to++ = OCI_KEY_LIST_END;
         }
@@ -313,7 +333,8 @@ static uint8_t *write_lists(const oci_column *column, int64_t start, int64_t n, 
 }
 
 /* Rows [start, start + n) of any column; returns the end. */
-static uint8_t *write_rows(const oci_column *column, int64_t start, int64_t n, uint8_t *to)
+static uint8_t *write_rows(const oci_key_part *part, const oci_column *column, int64_t start,
+                           int64_t n, uint8_t *to)
 {
     if (n == 0) {
         return to;
@@ -324,11 +345,11 @@ static uint8_t *write_rows(const oci_column *column, int64_t start, int64_t n, u
     case OCI_LAYOUT_FIXED: return write_fixed(column, start, n, to);
     case OCI_LAYOUT_OFFSETS32:
     case OCI_LAYOUT_OFFSETS64:
-    case OCI_LAYOUT_VIEWS: return oci_key_write_strings(column, start, n, to);
-    case OCI_LAYOUT_DICTIONARY: return write_indices(column, start, n, to);
-    case OCI_LAYOUT_RUN_ENDS: return write_runs(column, start, n, to);
-    case OCI_LAYOUT_STRUCT: return write_structs(column, start, n, to);
-    default: return write_lists(column, start, n, to);
+    case OCI_LAYOUT_VIEWS: return oci_key_write_strings(column, start, n, part->is_zero_free, to);
+    case OCI_LAYOUT_DICTIONARY: return write_indices(part, column, start, n, to);
+    case OCI_LAYOUT_RUN_ENDS: return write_runs(part, column, start, n, to);
+    case OCI_LAYOUT_STRUCT: return write_structs(part, column, start, n, to);
+    default: return write_lists(part, column, start, n, to);
     }
 }
 
@@ -338,7 +359,7 @@ static uint8_t *write_key(const oci_key_part *part, int64_t row, uint8_t *to)
         *to = part->null_byte;
         return to + 1;
     }
-    uint8_t *end = write_rows(part->leaf, row, 1, to);
+    uint8_t *end = write_rows(part, part->leaf, row, 1, to);
     for (to++; part->flip != 0 && to < end; to++) {
         *to ^= part->flip;
     }
