@@ -35,13 +35,31 @@ static oc_status make_room(oci_sort *sort, int *steps, oc_error *err)
     return could_have < oci_sort_share(sort) ? oci_sort_wait(sort, steps, err) : OC_EBUDGET;
 }
 
-/* Borrows the batch. err is not set by OC_EBUDGET and OC_ENOMEM of the buffer itself. */
-static oc_status buffer_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
+/* A spill that failed is the end, even where less memory would do now: the buffer is sorted and
+ * takes no more rows. It may have been asked for by others, on the way of any allocation. */
+static oc_status check_spill(const oci_sort *sort, oc_error *err)
+{
+    if (sort->is_spill_broken && err != NULL) {
+        *err = sort->spill_error;
+    }
+    return sort->is_spill_broken ? sort->spill_error.status : OC_OK;
+}
+
+/* Borrows the batch. *too_large says that not even the empty buffer takes it, and err is not set
+ * then; nor by OC_ENOMEM of the buffer itself. */
+static oc_status buffer_chunk(oci_sort *sort, oci_batch *batch, bool *too_large, oc_error *err)
 {
     oc_status status;
     int steps = 0;
+    *too_large = false;
+    OC_TRY(check_spill(sort, err));
     while ((status = oci_row_buffer_add(sort->buffer, batch, NULL)) == OC_EBUDGET) {
-        OC_TRY(make_room(sort, &steps, err));
+        status = make_room(sort, &steps, err);
+        OC_TRY(check_spill(sort, err));
+        if (status != OC_OK) {
+            *too_large = status == OC_EBUDGET;
+            return status;
+        }
     }
     return status;
 }
@@ -60,11 +78,12 @@ static oc_status add_chunk(oci_sort *sort, oci_batch *batch, oc_error *err)
     int64_t bytes = batch->slab_bytes;
     oc_status status = oci_sort_ensure_workspace(sort, bytes, err);
     if (status == OC_OK) {
-        status = buffer_chunk(sort, batch, err);
-        if (status == OC_EBUDGET && batch->length > 1) {
+        bool too_large;
+        status = buffer_chunk(sort, batch, &too_large, err);
+        if (too_large && batch->length > 1) {
             return add_halves(sort, batch, err);
         }
-        if (status == OC_EBUDGET) {
+        if (too_large) {
             status = oci_sort_row_too_large(sort, bytes, err);
         } else if (status == OC_ENOMEM) {
             status = OC_SET(err, OC_ENOMEM, "could not buffer %" PRId64 " rows: out of memory",
@@ -131,6 +150,7 @@ static oc_status copy_chunk_with_room(oci_sort *sort, const oci_batch *const *so
     while ((status = copy_chunk(sort, sources, refs, start, *most, copied, out, err)) ==
            OC_EBUDGET) {
         oc_status room = make_room(sort, &steps, err);
+        OC_TRY(check_spill(sort, err));
         if (room == OC_EBUDGET && *most > 1) {
             *most /= 2;
         } else {

@@ -58,6 +58,9 @@ typedef struct oci_sort {
                            than this */
     oci_reservation workspace; /* set aside so that spilling needs no new grant */
     bool is_spilling;
+    /* Spilling the buffer failed while rows were read: it is sorted then and takes no more. */
+    bool is_spill_broken;
+    oc_error spill_error;
     bool is_reclaiming;    /* inside sort_reclaim(): nothing may be waited for, nothing merged */
     int64_t activity_seen; /* of the other operators, when we waited last */
     bool is_counted;       /* among the operators of the manager: from the first call to the end */

@@ -405,6 +405,10 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err)
         status = oci_sort_ensure_workspace(sort, 0, err);
     }
     oci_mem_end_promise(sort->mem);
+    if (status != OC_OK && sort->phase == OCI_SORT_ABSORB && !sort->is_spill_broken) {
+        sort->is_spill_broken = true;
+        sort->spill_error = err != NULL ? *err : (oc_error){.status = status};
+    }
     return status;
 }
 
