@@ -46,21 +46,25 @@ static char *make_type_text(const oci_field *field)
     }
 }
 
-static void show_schema(const printer *p, const oci_schema *schema)
+static oc_status show_schema(const printer *p, const oci_schema *schema, oc_error *err)
 {
     show(p, "columns: %d\n", schema->n_fields);
     for (int32_t i = 0; i < schema->n_fields; i++) {
         const oci_field *field = &schema->fields[i];
         char *type = make_type_text(field);
-        const char *text = type != NULL ? type : oci_type_name(field->type);
+        if (type == NULL) {
+            OC_FAIL(err, OC_ENOMEM, "could not name the type of column \"%s\": out of memory",
+                    field->name);
+        }
         show(p, "  %-4d %-32s ", i + 1, field->name);
-        p->print(text, strlen(text), p->arg);
+        p->print(type, strlen(type), p->arg);
         show(p, "%s\n", field->nullable ? "" : " not null");
         free(type);
     }
+    return OC_OK;
 }
 
-static void show_summary(const printer *p, const oci_ipc_summary *s)
+static oc_status show_summary(const printer *p, const oci_ipc_summary *s, oc_error *err)
 {
     char body[OCI_BYTES_TEXT];
     char largest[OCI_BYTES_TEXT];
@@ -77,7 +81,7 @@ static void show_summary(const printer *p, const oci_ipc_summary *s)
     show(p, "compression: %s\n", oci_codec_name(s->codec));
     show(p, "bytes: %s in bodies, %s in headers\n", oci_format_bytes(s->body_bytes, body),
          oci_format_bytes(s->metadata_bytes, metadata));
-    show_schema(p, s->schema);
+    return show_schema(p, s->schema, err);
 }
 
 static oc_status inspect_csv(oc_context *context, const char *path, const oc_read_options *options,
@@ -96,7 +100,7 @@ static oc_status inspect_csv(oc_context *context, const char *path, const oc_rea
     }
     if (status == OC_OK) {
         show(p, "format: delimited text\nrows: %" PRId64 "\n", rows);
-        show_schema(p, stream->schema);
+        status = show_schema(p, stream->schema, err);
     }
     oci_stream_close(stream);
     return status;
@@ -111,9 +115,9 @@ static oc_status inspect_arrow(oc_context *context, oci_file *file, const printe
 {
     oci_ipc_summary summary;
     OC_TRY(oci_ipc_summarize(file, context->scan, &summary, err));
-    show_summary(p, &summary);
+    oc_status status = show_summary(p, &summary, err);
     oci_ipc_summary_deinit(&summary);
-    return OC_OK;
+    return status;
 }
 
 oc_status oc_inspect(oc_context *context, const char *path, const oc_read_options *options,

@@ -29,6 +29,9 @@
 static const char *const mixed[] = {"k=i", "s=u", "d=c>u", "p=d:15,2", "v=vz", "b=b", "f=g"};
 static const char *const plain[] = {"k=l", "s=u", "f=g"};
 static const char *const wide[] = {"k=i", "s=u", "id=l"};
+static const char *const nested[] = {"k=+l(i)",       "n=+s(a=i; b=+l(u))", "v=+vl(vu)",
+                                     "f=+w:3(d:9,2)", "m=+m(u; c>u)",       "r=+r(i; u)",
+                                     "x=+L(c>u)"};
 static const char *const dictionaries[] = {"k=i", "d=c>u", "e=i>u", "v=vu"};
 
 static char *input_path(const char *name)
@@ -124,6 +127,10 @@ static const sort_case sort_top_k = {
 static const sort_case sort_top_many = {wide, 3, {{.column = "k"}}, 1, 20, 500, 500, 6000, 0};
 static const sort_case sort_dictionaries = {
     dictionaries, 4, {{.column = "e"}, {.column = "v"}}, 2, 24, 2000, 60, 0, 0};
+static const sort_case sort_nested = {
+    nested, 7, {{.column = "k"}, {.column = "n", .descending = true}}, 2, 3, 60, 0, 0, 0};
+static const sort_case spill_nested = {
+    nested, 7, {{.column = "n"}, {.column = "x"}}, 2, 24, 250, 60, 0, 0};
 static const sort_case sort_passes = {wide, 3, {{.column = "k"}}, 1, 24, 500, 4000, 0, 0};
 
 /* Two sorts at once in one context: they take memory from each other. */
@@ -311,6 +318,8 @@ static oc_status read_files(fault_run *run)
 
 static const char *const two_columns[] = {"s", "k"};
 
+static const char *const nested_columns[] = {"r", "n"};
+
 static const read_case reads[] = {
     {.name = "mixed.csv"},
     {.name = "mixed.csv", .options = {.select = two_columns, .n_select = 2, .null_text = "-"}},
@@ -323,6 +332,10 @@ static const read_case reads[] = {
     {.name = "mixed_zstd.arrow"},
     {.name = "dictionaries.arrows", .second = "dictionaries.arrows"},
     {.name = "dictionaries.arrow"},
+    {.name = "nested.arrows"},
+    {.name = "nested_zstd.arrow", .options = {.select = nested_columns, .n_select = 2}},
+    {.name = "nested_zstd.arrow", .through_pipe = true},
+    {.name = "big_nested.arrow"},
     {.name = "big.arrow"},
     {.name = "big_lz4.arrows"},
     {.name = "big.arrows", .through_pipe = true},
@@ -451,6 +464,12 @@ static const write_case writes[] = {
      .columns = dictionaries,
      .n_columns = 4,
      .read_as = OC_FORMAT_ARROW},
+    {.name = "a.arrow", .columns = nested, .n_columns = 7, .read_as = OC_FORMAT_ARROW},
+    {.name = "a.arrows",
+     .options = {.codec = OC_CODEC_LZ4},
+     .columns = nested,
+     .n_columns = 7,
+     .read_as = OC_FORMAT_ARROWS},
     {.name = "a.arrows",
      .options = {.codec = OC_CODEC_ZSTD},
      .columns = dictionaries,
@@ -546,6 +565,9 @@ static int set_up(void **state)
     make_input("big.arrow", OC_CODEC_NONE, mixed, 7, 5000, 1);
     make_input("big.arrows", OC_CODEC_NONE, mixed, 7, 5000, 1);
     make_input("big_lz4.arrows", OC_CODEC_LZ4, mixed, 7, 5000, 1);
+    make_input("nested.arrows", OC_CODEC_NONE, nested, 7, 60, 4);
+    make_input("nested_zstd.arrow", OC_CODEC_ZSTD, nested, 7, 60, 4);
+    make_input("big_nested.arrow", OC_CODEC_NONE, nested, 7, 2000, 1);
     make_quoted();
     return 0;
 }
@@ -598,6 +620,8 @@ static const fault_body sort_bodies[] = {
      .arg = &sort_passes,
      .codec = OC_CODEC_NONE,
      .must_spill = true},
+    {.name = "sort nested columns", .run = sort, .arg = &sort_nested},
+    {.name = "spill nested columns", .run = sort, .arg = &spill_nested, .must_spill = true},
     {.name = "drop the result", .run = sort_and_drop, .arg = &sort_narrow, .must_spill = true},
     {.name = "sort a file into a file", .run = sort_file_to_file},
 };

@@ -323,11 +323,9 @@ static void check(bool right, const attempt *a, const char *what, const fault_ru
     if (!right) {
         char text[160];
         describe(a, text, sizeof text);
-        fault_disarm();
         fprintf(stderr, "%s: %s: %s: %s\n", text, what, oc_status_name(run->error.status),
                 run->error.message);
         fault_report_last(stderr);
-        fault_forget_live(stderr);
         if (++n_wrong == WRONG_MAX) {
             fail_msg("too much goes wrong");
         }
@@ -430,6 +428,7 @@ static bool try(const attempt *a, bool recording, uint64_t *digest)
     fault_disarm();
     check(fault_live_blocks() == 0, a, "memory leaks", &run);
     check(fault_live_files() == 0, a, "descriptors leak", &run);
+    fault_forget_live(stderr);
     check(arrow_maker_live() == 0, a, "input is not released", &run);
     check(empty_folder(spill) == 0 || may_leave, a, "a spill file is left behind", &run);
     return injected;
@@ -448,7 +447,7 @@ static void try_all(attempt *a)
             }
             a->plan = &plan;
             while (try(a, false, NULL)) {
-                plan.nth += plan.nth < 250 ? 1 : plan.nth / 25;
+                plan.nth += plan.nth < 120 ? 1 : plan.nth / 12;
             }
         }
     }
