@@ -99,18 +99,19 @@ static oc_status take_validity(column_cursor *cursor, oci_column *column, oc_err
     return OC_OK;
 }
 
-/* Unions had a validity of their own before Arrow 1.0, which nothing can express any more. */
-static oc_status skip_union_validity(column_cursor *cursor, const oci_column *column,
-                                     int64_t null_count, oc_error *err)
+/* Unions had a validity of their own before Arrow 1.0, which nothing can express any more. (Writers
+ * of V4 give run-end encoded columns an empty one too.) */
+static oc_status skip_validity(column_cursor *cursor, const oci_column *column, int64_t null_count,
+                               oc_error *err)
 {
     int64_t size = 0;
     const uint8_t *bits = NULL;
     OC_TRY(take_buffer(cursor, column->field, "validity", 0, &bits, &size, err));
     if (null_count > 0) {
         OC_FAIL(err, OC_EUNSUPPORTED,
-                "%s is a union with nulls of its own, as it was before Arrow 1.0; write it with a "
-                "later version",
-                label(cursor, column->field));
+                "%s is a %s with nulls of its own, as before Arrow 1.0; write it with a later "
+                "version",
+                label(cursor, column->field), oci_type_name(column->field->type));
     }
     return OC_OK;
 }
@@ -316,12 +317,12 @@ static oc_status take_column(column_cursor *cursor, const oci_field *field, oci_
     bool has_validity = shape.n_buffers > 0 && shape.buffers[0] == OCI_BUFFER_VALIDITY;
     switch (oci_field_layout(field)) {
     case OCI_LAYOUT_NULL: column->null_count = node.length; break;
-    case OCI_LAYOUT_RUN_ENDS: column->null_count = 0; break;
+    case OCI_LAYOUT_RUN_ENDS:
     case OCI_LAYOUT_SPARSE_UNION:
     case OCI_LAYOUT_DENSE_UNION:
         column->null_count = 0;
         if (has_validity) {
-            OC_TRY(skip_union_validity(cursor, column, node.null_count, err));
+            OC_TRY(skip_validity(cursor, column, node.null_count, err));
         }
         break;
     default: OC_TRY(take_validity(cursor, column, err)); break;

@@ -47,13 +47,12 @@ oci_node_shape oci_node_shape_of(const oci_field *field, int version)
 {
     oci_layout layout = oci_field_layout(field);
     oci_node_shape node = shape_of_layout(layout);
-    bool is_union = layout == OCI_LAYOUT_SPARSE_UNION || layout == OCI_LAYOUT_DENSE_UNION;
-    if (is_union && version < OCI_IPC_V5) {
-        oci_buffer_kind offsets = node.buffers[1];
-        node.n_buffers++;
+    bool has_validity = node.n_buffers > 0 && node.buffers[0] == OCI_BUFFER_VALIDITY;
+    if (version < OCI_IPC_V5 && !has_validity && layout != OCI_LAYOUT_NULL) {
+        for (int32_t i = node.n_buffers++; i > 0; i--) {
+            node.buffers[i] = node.buffers[i - 1];
+        }
         node.buffers[0] = OCI_BUFFER_VALIDITY;
-        node.buffers[1] = OCI_BUFFER_TYPE_IDS;
-        node.buffers[2] = offsets; /* dense unions only; not counted for others */
     }
     return node;
 }

@@ -39,7 +39,8 @@ typedef struct oci_node_shape {
     bool has_views; /* has a variadic count, and as many buffers more */
 } oci_node_shape;
 
-/* `version` of the message: in V4 unions have a validity buffer in front, which means nothing. */
+/* `version` of the message: in V4 unions and run-end encoded columns have a validity buffer in front,
+ * which means nothing. */
 oci_node_shape oci_node_shape_of(const oci_field *field, int version);
 
 /* Sums over a field and all its children. */

@@ -11,11 +11,15 @@ import random
 import re
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from arrow_values import columns_of, read_stream  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BINARY = Path(os.environ.get("OUTCORE_BIN", ROOT / "build/release/outcore"))
@@ -539,6 +543,12 @@ def test_a_forged_body_size_takes_no_memory(tmp_path, pipe):
 
 # ---- files of the Arrow project ----------------------------------------------------------------------
 
+def plain(schema, batches):
+    """Schema and columns in plain Python, bit for bit."""
+    schema, values = read_stream(pa.RecordBatchReader.from_batches(schema, batches))
+    return schema, columns_of(values, len(schema.fields))
+
+
 def golden_files():
     if not TESTING_DATA:
         return []
@@ -550,21 +560,11 @@ def golden_files():
 @pytest.mark.parametrize("path", golden_files(), ids=lambda p: f"{p.parent.name}-{p.stem[10:]}{p.suffix}")
 def test_golden_files(tmp_path, path):
     expected_schema, expected = read(path)
-    unsupported = [f for f in expected_schema
-                   if pa.types.is_nested(f.type) or pa.types.is_run_end_encoded(f.type)
-                   or (pa.types.is_dictionary(f.type) and pa.types.is_nested(f.type.value_type))
-                   or isinstance(f.type, pa.BaseExtensionType) and pa.types.is_nested(f.type.storage_type)]
+    expected = plain(expected_schema, expected)
     for options in ({}, {"file": True, "codec": "zstd"}, {"limit": MIB, "rows": 3}):
         for pipe in (False, True):
-            result = run(path, tmp_path / "out", pipe=pipe, check=False, temp=tmp_path, **options)
-            if unsupported:
-                assert result.code == 1 and result.error.startswith("OC_EUNSUPPORTED"), result.error
-                continue
-            assert result.code == 0, result.error
-            schema, actual = read(tmp_path / "out")
-            if expected:
-                assert_same(expected, schema, actual, sound=False)
-            assert sum(b.num_rows for b in actual) == sum(b.num_rows for b in expected)
+            run(path, tmp_path / "out", pipe=pipe, temp=tmp_path, **options)
+            assert plain(*read(tmp_path / "out")) == expected
 
 
 def damaged_files():
