@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/bits.h"
+#include "ipc/layout_walk.h"
 
 static const oci_codec_id all_codecs[] = {OCI_CODEC_NONE, OCI_CODEC_LZ4_FRAME, OCI_CODEC_ZSTD};
 
@@ -241,6 +242,196 @@ static void lists_are_held_against_the_schema(void **state)
             oci_ipc_decoder_destroy(decoder);
             oci_schema_release(schema);
         }
+    }
+    close_fixture(&f);
+}
+
+/* The same for columns with children. The body is 64 bytes: int32 0, 2, 4 at 0; int8 0, 1, 0, 1 at 16;
+ * int32 2, 1 at 24; int32 1, 1 at 32; zeros. Nodes are {length, nulls}, buffers {offset, length}. */
+typedef struct odd_nested {
+    const char *format;
+    int64_t length;
+    oc_status status;
+    int64_t n_nodes;
+    oci_ipc_node nodes[4];
+    int64_t n_buffers;
+    oci_ipc_buffer buffers[8];
+    int version; /* 0: V5 */
+} odd_nested;
+
+#define NO   \
+    {        \
+        0, 0 \
+    }
+#define OFFSETS \
+    {           \
+        0, 12   \
+    }
+#define TYPE_IDS \
+    {            \
+        16, 4    \
+    }
+#define DESCENDING \
+    {              \
+        24, 8      \
+    }
+#define ONES  \
+    {         \
+        32, 8 \
+    }
+#define ZEROS  \
+    {          \
+        40, 16 \
+    }
+
+static const odd_nested odd_nested_messages[] = {
+    {"+l(i)", 2, OC_OK, 2, {{2, 0}, {4, 0}}, 4, {NO, OFFSETS, NO, ZEROS}, 0},
+    {"+l(i)",
+     2,
+     OC_EDATA,
+     2,
+     {{2, 0}, {3, 0}},
+     4,
+     {NO, OFFSETS, NO, ZEROS},
+     0}, /* child too short */
+    {"+l(i)", 2, OC_EDATA, 2, {{2, 0}, {4, 0}}, 4, {NO, {0, 8}, NO, ZEROS}, 0},
+    {"+l(i)", 1, OC_EDATA, 2, {{1, 0}, {4, 0}}, 4, {NO, DESCENDING, NO, ZEROS}, 0},
+    {"+l(i)",
+     2,
+     OC_EDATA,
+     2,
+     {{2, 0}, {5, 0}},
+     4,
+     {NO, OFFSETS, NO, ZEROS},
+     0}, /* values too short */
+    {"+l(i)", 0, OC_OK, 2, {{0, 0}, {0, 0}}, 4, {NO, NO, NO, NO}, 0},
+    {"+l(i)", 2, OC_EDATA, 1, {{2, 0}}, 4, {NO, OFFSETS, NO, ZEROS}, 0},
+    {"+l(i)", 2, OC_EDATA, 3, {{2, 0}, {4, 0}, {0, 0}}, 4, {NO, OFFSETS, NO, ZEROS}, 0},
+    {"+l(i)", 2, OC_EDATA, 2, {{2, 0}, {4, 0}}, 3, {NO, OFFSETS, NO}, 0},
+    {"+l(i)", 2, OC_EDATA, 2, {{2, 0}, {4, 0}}, 5, {NO, OFFSETS, NO, ZEROS, NO}, 0},
+    {"+l(i)",
+     2,
+     OC_EDATA,
+     2,
+     {{2, 0}, {4, 1}},
+     4,
+     {NO, OFFSETS, NO, ZEROS},
+     0}, /* nulls, no bits */
+    {"+l(i)",
+     INT64_MAX / 4,
+     OC_EDATA,
+     2,
+     {{INT64_MAX / 4, 0}, {4, 0}},
+     4,
+     {NO, OFFSETS, NO, ZEROS},
+     0},
+    {"+w:2(i)", 2, OC_OK, 2, {{2, 0}, {4, 0}}, 3, {NO, NO, ZEROS}, 0},
+    {"+w:2(i)", 2, OC_EDATA, 2, {{2, 0}, {3, 0}}, 3, {NO, NO, ZEROS}, 0},
+    {"+w:2(i)", INT64_MAX, OC_EDATA, 2, {{INT64_MAX, 0}, {3, 0}}, 3, {NO, NO, ZEROS}, 0},
+    {"+s(i)", 4, OC_OK, 2, {{4, 0}, {4, 0}}, 3, {NO, NO, ZEROS}, 0},
+    {"+s(i)", 2, OC_OK, 2, {{2, 0}, {4, 0}}, 3, {NO, NO, ZEROS}, 0}, /* longer than needed */
+    {"+s(i)", 4, OC_EDATA, 2, {{4, 0}, {3, 0}}, 3, {NO, NO, ZEROS}, 0},
+    {"+us:0,1(i; n)", 4, OC_OK, 3, {{4, 0}, {4, 0}, {4, 4}}, 3, {TYPE_IDS, NO, ZEROS}, 0},
+    {"+us:0,1(i; n)", 4, OC_EDATA, 3, {{4, 0}, {4, 0}, {3, 3}}, 3, {TYPE_IDS, NO, ZEROS}, 0},
+    {"+us:0,2(i; n)",
+     4,
+     OC_EDATA,
+     3,
+     {{4, 0}, {4, 0}, {4, 4}},
+     3,
+     {TYPE_IDS, NO, ZEROS},
+     0}, /* id */
+    {"+us:0,1(i; n)",
+     4,
+     OC_OK,
+     3,
+     {{4, 0}, {4, 0}, {4, 4}},
+     4,
+     {NO, TYPE_IDS, NO, ZEROS},
+     OCI_IPC_V4},
+    {"+us:0,1(i; n)",
+     4,
+     OC_EUNSUPPORTED,
+     3,
+     {{4, 1}, {4, 0}, {4, 4}},
+     4,
+     {TYPE_IDS, TYPE_IDS, NO, ZEROS},
+     OCI_IPC_V4},
+    {"+ud:0,1(i; n)", 4, OC_OK, 3, {{4, 0}, {4, 0}, {4, 4}}, 4, {TYPE_IDS, ZEROS, NO, ZEROS}, 0},
+    {"+ud:0,1(i; n)", 4, OC_EDATA, 3, {{4, 0}, {4, 0}, {0, 0}}, 4, {TYPE_IDS, ZEROS, NO, ZEROS}, 0},
+    {"+ud:0,1(i; n)",
+     4,
+     OC_EDATA,
+     3,
+     {{4, 0}, {4, 0}, {4, 4}},
+     4,
+     {TYPE_IDS, {40, 12}, NO, ZEROS},
+     0},
+    {"+vl(i)", 2, OC_OK, 2, {{2, 0}, {4, 0}}, 5, {NO, DESCENDING, ONES, NO, ZEROS}, 0},
+    {"+vl(i)", 2, OC_EDATA, 2, {{2, 0}, {2, 0}}, 5, {NO, DESCENDING, ONES, NO, ZEROS}, 0},
+    {"+vl(i)", 2, OC_EDATA, 2, {{2, 0}, {4, 0}}, 5, {NO, DESCENDING, {32, 7}, NO, ZEROS}, 0},
+    {"+r(i; i)", 4, OC_OK, 3, {{4, 0}, {2, 0}, {2, 0}}, 4, {NO, {4, 8}, NO, ZEROS}, 0},
+    {"+r(i; i)", 4, OC_OK, 3, {{4, 0}, {2, 0}, {2, 0}}, 5, {NO, NO, {4, 8}, NO, ZEROS}, OCI_IPC_V4},
+    {"+r(i; i)",
+     5,
+     OC_EDATA,
+     3,
+     {{5, 0}, {2, 0}, {2, 0}},
+     4,
+     {NO, {4, 8}, NO, ZEROS},
+     0}, /* short */
+    {"+r(i; i)", 4, OC_EDATA, 3, {{4, 0}, {2, 0}, {1, 0}}, 4, {NO, {4, 8}, NO, ZEROS}, 0},
+    {"+r(i; i)",
+     4,
+     OC_EDATA,
+     3,
+     {{4, 0}, {3, 0}, {3, 0}},
+     4,
+     {NO, OFFSETS, NO, ZEROS},
+     0}, /* end 0 */
+    {"+r(i; i)", 1, OC_EDATA, 3, {{1, 0}, {2, 0}, {2, 0}}, 4, {NO, DESCENDING, NO, ZEROS}, 0},
+    {"+r(i; i)", 4, OC_EDATA, 3, {{4, 0}, {2, 1}, {2, 0}}, 4, {TYPE_IDS, {4, 8}, NO, ZEROS}, 0},
+    {"+r(i; i)", 1, OC_EDATA, 3, {{1, 0}, {0, 0}, {0, 0}}, 4, {NO, NO, NO, NO}, 0},
+    {"+r(i; i)", 0, OC_OK, 3, {{0, 0}, {0, 0}, {0, 0}}, 4, {NO, NO, NO, NO}, 0},
+};
+
+static void children_are_held_against_the_rows_around_them(void **state)
+{
+    (void)state;
+    static const uint8_t body[64] = {
+        0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1,
+        0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
+    };
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    for (size_t i = 0; i < sizeof odd_nested_messages / sizeof odd_nested_messages[0]; i++) {
+        const odd_nested *odd = &odd_nested_messages[i];
+        const char *columns[] = {odd->format};
+        oci_schema *schema = make_schema(columns, 1);
+        oci_message message = {.kind = OCI_MESSAGE_BATCH,
+                               .version = odd->version != 0 ? odd->version : OCI_IPC_V5,
+                               .body_bytes = sizeof body,
+                               .length = odd->length,
+                               .n_nodes = odd->n_nodes,
+                               .nodes = (const uint8_t *)odd->nodes,
+                               .n_buffers = odd->n_buffers,
+                               .buffers = (const uint8_t *)odd->buffers};
+        void *slab = NULL;
+        assert_int_equal(oci_mem_alloc(f.mem, sizeof body, &slab, NULL), OC_OK);
+        memcpy(slab, body, sizeof body);
+        oci_ipc_decoder *decoder = make_decoder(&f, schema, false);
+        oci_batch *batch = NULL;
+        oc_error err = {0};
+        oc_status status =
+            oci_ipc_decode(decoder, &message, slab, sizeof body, 0, NULL, &batch, &err);
+        if (status != odd->status) {
+            fail_msg("message %d (%s): %s", (int)i, odd->format, err.message);
+        }
+        if (status == OC_OK) {
+            touch_values(batch);
+        }
+        oci_batch_release(batch);
+        oci_ipc_decoder_destroy(decoder);
+        oci_schema_release(schema);
     }
     close_fixture(&f);
 }
@@ -629,6 +820,7 @@ int main(void)
         cmocka_unit_test(any_damaged_byte_of_nested_columns_is_an_error_or_can_be_read),
         cmocka_unit_test(forged_length_prefixes_are_refused_without_taking_memory),
         cmocka_unit_test(lists_are_held_against_the_schema),
+        cmocka_unit_test(children_are_held_against_the_rows_around_them),
         cmocka_unit_test(body_may_begin_at_any_address),
         cmocka_unit_test(reservation_pays_for_decompression),
         cmocka_unit_test(delta_dictionaries_are_appended),
