@@ -10,8 +10,8 @@ function plain(value) {
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : Number.isFinite(value) ? value : `${value}`;
   if (value instanceof Map) return { map: [...value].map(plain) };
-  if (ArrayBuffer.isView(value)) return { [value.constructor.name]: Array.from(value, plain) };
-  if (Array.isArray(value)) return value.map(plain);
+  // Lists of numbers are typed arrays where no element is null.
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return Array.from(value, plain);
   if (typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, plain(part)]));
   }

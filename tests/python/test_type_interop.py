@@ -107,10 +107,10 @@ def test_every_type_is_payload_of_a_sort(tmp_path, file_format, out):
 
 
 def test_every_type_is_spilled(tmp_path):
-    batches = make_batches([3000, 0, 1000])
+    batches = make_batches([600, 0, 200])
     schema, values = read_stream(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
     source = write(tmp_path / "in.arrows", batches)
-    outcome = run("sort", source, "--by", "id desc", "-o", tmp_path / "out.arrow", "-m", "2m", "--stats",
+    outcome = run("sort", source, "--by", "id desc", "-o", tmp_path / "out.arrow", "-m", "1m", "--stats",
                   "-T", tmp_path)
     assert outcome.stats["spilled_bytes"] > 0
     columns = columns_of(values, len(schema.fields))
@@ -133,16 +133,21 @@ def test_every_type_is_converted_without_rows(tmp_path, out):
 
 @pytest.fixture(scope="module")
 def single_columns(tmp_path_factory):
-    """name -> {stream, file, sorted: (a file of ours, the one of pyarrow with the same rows)}; one column each."""
+    """name -> {form: (a file of ours, one of pyarrow with the same rows)}; one column of TYPES each."""
     folder = tmp_path_factory.mktemp("columns")
     pairs = {}
     for name in TYPES:
         batches = make_batches([50, 0, 7], [name])
-        source = write(folder / f"{name}.arrows", batches)
-        stream, file = folder / f"{name}.ours.arrows", folder / f"{name}.ours.arrow"
-        run("convert", source, stream)
-        run("convert", source, file)
-        pairs[name] = {"stream": (stream, source), "file": (file, source)}
+        source = write(folder / f"{name}.source", batches)
+        # Without the empty batch: there polars trips over the offsets of lists that pyarrow writes.
+        all_rows = write(folder / f"{name}.arrows", [batches[0], batches[2]])
+        one_batch = write(folder / f"{name}.one.arrows", batches[:1])
+        ours = {form: folder / f"{name}.{form}.ours.{form.split('.')[-1]}" for form in ("arrows", "arrow", "one.arrow")}
+        run("convert", source, ours["arrows"], "--input-format", "arrow")
+        run("convert", source, ours["arrow"], "--input-format", "arrow")
+        run("convert", one_batch, ours["one.arrow"])
+        pairs[name] = {"arrows": (ours["arrows"], all_rows), "arrow": (ours["arrow"], all_rows),
+                       "one.arrow": (ours["one.arrow"], one_batch)}
     return pairs
 
 
@@ -151,9 +156,9 @@ def values_by(reader, path):
     return columns_of(values, len(schema.fields))
 
 
-def check_reader(reader, pairs, cannot):
+def check_reader(reader, pairs, cannot, forms=("arrows", "arrow", "one.arrow")):
     for name in TYPES:
-        for ours, theirs in pairs[name].values():
+        for ours, theirs in (pairs[name][form] for form in forms):
             if name in cannot:
                 with pytest.raises(BaseException):  # polars panics, which is no Exception
                     values_by(reader, theirs)
@@ -167,7 +172,8 @@ def test_polars_reads_our_files(single_columns):
     def read(path):
         return pl.read_ipc_stream(path) if path.suffix == ".arrows" else pl.read_ipc(path)
 
-    check_reader(read, single_columns, POLARS_CANNOT)
+    # Dictionaries that grow from batch to batch are deltas in a file, which polars does not support.
+    check_reader(read, single_columns, POLARS_CANNOT, ("arrows", "one.arrow"))
 
 
 def test_duckdb_reads_our_files(single_columns):
