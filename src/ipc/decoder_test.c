@@ -692,6 +692,161 @@ static void shared_dictionary_ids_need_one_type(void **state)
     close_fixture(&f);
 }
 
+/* ---- dictionaries inside dictionaries -------------------------------------------------------- */
+
+enum { INNER, OUTER, ROWS };
+
+/* The three messages of a batch of "c>+l(s>u)": the strings, the lists, the rows. */
+typedef struct three_messages {
+    encoded all;
+    const uint8_t *data[3];
+    int64_t size[3];
+} three_messages;
+
+static three_messages encode_three(const ipc_fixture *f, const oci_batch *batch)
+{
+    three_messages out = {0};
+    oci_ipc_encoder *encoder = make_encoder(f, batch->schema, OCI_CODEC_NONE);
+    const oci_ipc_extent *extents = NULL;
+    const uint8_t *data = NULL;
+    assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &out.all.size, NULL), OC_OK);
+    out.all.data = malloc((size_t)out.all.size);
+    memcpy(out.all.data, data, (size_t)out.all.size);
+    assert_int_equal(oci_ipc_encoder_extents(encoder, &extents), 3);
+    for (int i = 0; i < 3; i++) {
+        out.data[i] = out.all.data + extents[i].offset;
+        out.size[i] = extents[i].metadata_bytes + extents[i].body_bytes;
+    }
+    oci_ipc_encoder_destroy(encoder);
+    return out;
+}
+
+static oc_status feed(const ipc_fixture *f, oci_ipc_decoder *decoder, const three_messages *from,
+                      int which, oci_batch **out, oc_error *err)
+{
+    int64_t used = 0;
+    *out = NULL;
+    return decode_message(f, decoder, from->data[which], from->size[which], 0, &used, out, err);
+}
+
+static void feed_dictionary(const ipc_fixture *f, oci_ipc_decoder *decoder,
+                            const three_messages *from, int which)
+{
+    oci_batch *none = NULL;
+    assert_int_equal(feed(f, decoder, from, which, &none, NULL), OC_OK);
+    assert_null(none);
+}
+
+static oci_batch *feed_rows(const ipc_fixture *f, oci_ipc_decoder *decoder,
+                            const three_messages *from)
+{
+    oci_batch *batch = NULL;
+    oc_error err = {0};
+    if (feed(f, decoder, from, ROWS, &batch, &err) != OC_OK) {
+        fail_msg("could not decode: %s", err.message);
+    }
+    return batch;
+}
+
+static oci_batch *make_nested_dictionary(uint64_t seed, int32_t distinct)
+{
+    return make_column_batch(
+        "c>+l(s>u)",
+        &(arrow_maker){.seed = seed, .length = 60, .null_percent = 10, .distinct = distinct});
+}
+
+static void dictionaries_inside_others_may_come_in_any_order(void **state)
+{
+    (void)state;
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    oci_batch *first = make_nested_dictionary(1, 20);
+    oci_batch *second = make_nested_dictionary(2, 20);
+    three_messages a = encode_three(&f, first);
+    three_messages b = encode_three(&f, second);
+    for (int trusted = 0; trusted < 2; trusted++) {
+        oci_ipc_decoder *decoder = make_decoder(&f, first->schema, trusted != 0);
+        feed_dictionary(&f, decoder, &a, OUTER);
+        feed_dictionary(&f, decoder, &a, INNER);
+        oci_batch *x = feed_rows(&f, decoder, &a);
+        feed_dictionary(&f, decoder, &b, INNER);
+        feed_dictionary(&f, decoder, &b, OUTER);
+        oci_batch *y = feed_rows(&f, decoder, &b);
+        oci_batch *again = feed_rows(&f, decoder, &b);
+        assert_ptr_equal(y->columns[0].dictionary, again->columns[0].dictionary);
+        feed_dictionary(&f, decoder, &a, INNER);
+        feed_dictionary(&f, decoder, &a, OUTER);
+        oci_batch *z = feed_rows(&f, decoder, &a);
+        oci_ipc_decoder_destroy(decoder);
+        assert_batch_equal(first, x);
+        assert_batch_equal(second, y);
+        assert_batch_equal(second, again);
+        assert_batch_equal(first, z);
+        oci_batch_release(x);
+        oci_batch_release(y);
+        oci_batch_release(again);
+        oci_batch_release(z);
+    }
+    free(a.all.data);
+    free(b.all.data);
+    oci_batch_release(first);
+    oci_batch_release(second);
+    close_fixture(&f);
+}
+
+static void indices_inside_a_dictionary_are_held_against_what_is_there(void **state)
+{
+    (void)state;
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    oci_batch *large = make_nested_dictionary(1, 50);
+    oci_batch *small = make_nested_dictionary(2, 2);
+    three_messages a = encode_three(&f, large);
+    three_messages b = encode_three(&f, small);
+    oci_ipc_decoder *decoder = make_decoder(&f, large->schema, false);
+    oci_batch *batch = NULL;
+    oc_error err = {0};
+    feed_dictionary(&f, decoder, &a, OUTER);
+    assert_int_equal(feed(&f, decoder, &a, ROWS, &batch, &err), OC_EDATA);
+    assert_non_null(strstr(err.message, "needs dictionary 1, which was not sent"));
+    feed_dictionary(&f, decoder, &b, INNER);
+    assert_int_equal(feed(&f, decoder, &a, ROWS, &batch, &err), OC_EDATA);
+    assert_non_null(strstr(err.message, "dictionary index"));
+    feed_dictionary(&f, decoder, &a, INNER);
+    batch = feed_rows(&f, decoder, &a);
+    assert_batch_equal(large, batch);
+    oci_batch_release(batch);
+    oci_ipc_decoder_destroy(decoder);
+    free(a.all.data);
+    free(b.all.data);
+    oci_batch_release(large);
+    oci_batch_release(small);
+    close_fixture(&f);
+}
+
+static void shared_ids_need_the_same_dictionaries_inside(void **state)
+{
+    (void)state;
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    const char *columns[] = {"a=c>+l(s>u)", "b=+l(i>+l(s>u))"};
+    oci_schema *schema = make_schema(columns, 2);
+    int64_t good[] = {7, 3, 7, 3};
+    int64_t bad[] = {7, 3, 7, 4};
+    int64_t circle[] = {7, 7, 7, 7};
+    oci_ipc_decoder *decoder = NULL;
+    oc_error err = {0};
+    assert_int_equal(oci_ipc_decoder_create(schema, &(oci_dictionary_ids){good, 4}, false, f.mem,
+                                            &decoder, &err),
+                     OC_OK);
+    oci_ipc_decoder_destroy(decoder);
+    assert_int_equal(
+        oci_ipc_decoder_create(schema, &(oci_dictionary_ids){bad, 4}, false, f.mem, &decoder, &err),
+        OC_EDATA);
+    assert_int_equal(oci_ipc_decoder_create(schema, &(oci_dictionary_ids){circle, 4}, false, f.mem,
+                                            &decoder, &err),
+                     OC_EDATA);
+    oci_schema_release(schema);
+    close_fixture(&f);
+}
+
 /* ---- streams of others ----------------------------------------------------------------------- */
 
 static uint8_t *read_file(const char *path, int64_t *size)
@@ -828,6 +983,9 @@ int main(void)
         cmocka_unit_test(replaced_dictionary_leaves_older_batches_alone),
         cmocka_unit_test(missing_dictionary_is_named_unless_all_is_null),
         cmocka_unit_test(shared_dictionary_ids_need_one_type),
+        cmocka_unit_test(dictionaries_inside_others_may_come_in_any_order),
+        cmocka_unit_test(indices_inside_a_dictionary_are_held_against_what_is_there),
+        cmocka_unit_test(shared_ids_need_the_same_dictionaries_inside),
         cmocka_unit_test(golden_streams_are_read),
         cmocka_unit_test(streams_found_by_fuzzers_do_no_harm),
     };
