@@ -222,25 +222,38 @@ static void check_run(const fixture *f, const oci_run_extent *extent, const bloc
 
 /* ---- what comes back ------------------------------------------------------------------------- */
 
+static void check_format(const char *format, int32_t i)
+{
+    char column[256];
+    snprintf(column, sizeof column, "a=%s", format);
+    const char *columns[] = {column, "id=l"};
+    for (size_t c = 0; c < 3; c++) {
+        fixture f;
+        blocks b;
+        set_up(&f, codecs[c], i % 2 == 1, 0);
+        make_blocks(&f, columns, 2, 100, 0, &b);
+        oci_run_writer *writer = make_writer(&f, b.schema);
+        oci_run_extent extent = write_run(writer, &b);
+        check_run(&f, &extent, &b);
+        oci_run_writer_destroy(writer);
+        release_blocks(&b);
+        tear_down(&f);
+    }
+}
+
 static void every_type_comes_back_with_every_codec(void **state)
 {
     (void)state;
     for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
-        char column[80];
-        snprintf(column, sizeof column, "a=%s", arrow_maker_formats[i]);
-        const char *columns[] = {column, "id=l"};
-        for (size_t c = 0; c < 3; c++) {
-            fixture f;
-            blocks b;
-            set_up(&f, codecs[c], i % 2 == 1, 0);
-            make_blocks(&f, columns, 2, 100, 0, &b);
-            oci_run_writer *writer = make_writer(&f, b.schema);
-            oci_run_extent extent = write_run(writer, &b);
-            check_run(&f, &extent, &b);
-            oci_run_writer_destroy(writer);
-            release_blocks(&b);
-            tear_down(&f);
-        }
+        check_format(arrow_maker_formats[i], i);
+    }
+}
+
+static void every_nested_type_comes_back_with_every_codec(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < arrow_maker_n_nested_formats; i++) {
+        check_format(arrow_maker_nested_formats[i], i);
     }
 }
 
@@ -659,6 +672,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_comes_back_with_every_codec),
+        cmocka_unit_test(every_nested_type_comes_back_with_every_codec),
         cmocka_unit_test(runs_lie_one_behind_the_other_in_one_file),
         cmocka_unit_test(bytes_that_are_no_utf8_come_back_as_they_are),
         cmocka_unit_test(counters_are_exact),
