@@ -1,4 +1,4 @@
-/* What batch.c, output.c, import.c and export.c share; nobody else needs it. */
+/* What batch.c, output.c, import.c, export.c and validate.c share; nobody else needs it. */
 #ifndef OUTCORE_ARROW_C_DATA_H
 #define OUTCORE_ARROW_C_DATA_H
 
@@ -15,6 +15,9 @@ oci_batch *oci_batch_behind(const struct ArrowArray *array);
 
 /* The same number of fields, of the same types (oci_field_same_type). */
 bool oci_schema_same_types(const oci_schema *a, const oci_schema *b);
+
+/* Gives `status` back, and names the parent in the message when it is an error of a child. */
+oc_status oci_in_child_of(const oci_field *parent, oc_status status, oc_error *err);
 
 /* The same column with the names and metadata of `field`, which has its type. The structs of its
  * dictionaries and children are copied to *space, which moves on behind them. */

@@ -112,11 +112,14 @@ static oc_status check_buffer_count(const struct ArrowArray *array, const oci_fi
 static oc_status check_column(const struct ArrowArray *array, const oci_field *field, int64_t start,
                               int64_t length, int64_t *extra_bytes, oc_error *err);
 
-/* Names the parent in the message of a child. */
-static oc_status in_child_of(const oci_field *field, oc_status status, oc_error *err)
+/* Deep down the cause matters more than the way there: a message that is longer gets no more names
+ * in front. */
+#define PREFIXED_BYTES_MAX 400
+
+oc_status oci_in_child_of(const oci_field *parent, oc_status status, oc_error *err)
 {
-    if (status != OC_OK) {
-        oci_error_prefix(err, "child of column \"%.80s\"", field->name);
+    if (status != OC_OK && err != NULL && strlen(err->message) < PREFIXED_BYTES_MAX) {
+        oci_error_prefix(err, "child of column \"%.80s\"", parent->name);
     }
     return status;
 }
@@ -136,10 +139,10 @@ static oc_status check_children(const struct ArrowArray *array, const oci_field 
     *extra_bytes += field->n_children * (int64_t)sizeof(oci_column);
     for (int32_t i = 0; i < field->n_children; i++) {
         const struct ArrowArray *child = array->children[i];
-        OC_TRY(in_child_of(field,
-                           check_column(child, &field->children[i], 0,
-                                        child != NULL ? child->length : 0, extra_bytes, err),
-                           err));
+        OC_TRY(oci_in_child_of(field,
+                               check_column(child, &field->children[i], 0,
+                                            child != NULL ? child->length : 0, extra_bytes, err),
+                               err));
     }
     return OC_OK;
 }
@@ -454,7 +457,8 @@ static oc_status take_child(const struct ArrowArray *child, const oci_field *fie
                 " rows, its parent refers to %" PRId64,
                 field->name, parent->field->name, child->length, needed);
     }
-    return in_child_of(parent->field, fill_column(child, field, 0, needed, extra, out, err), err);
+    return oci_in_child_of(parent->field, fill_column(child, field, 0, needed, extra, out, err),
+                           err);
 }
 
 static oc_status take_children(const struct ArrowArray *array, uint8_t **extra, oci_column *out,

@@ -690,6 +690,31 @@ static void damaged_nested_columns_are_refused(void **state)
                    "its parent refers to 9223372036854775807");
 }
 
+static void innermost_length_negative(struct ArrowArray *a)
+{
+    struct ArrowArray *column = a->children[0];
+    while (column->n_children > 0) {
+        column = column->children[0];
+    }
+    column->length = -5;
+}
+
+static void the_cause_is_told_at_any_depth(void **state)
+{
+    (void)state;
+    char text[OCI_NESTING_MAX * 4 + 8] = "";
+    for (int i = 0; i < OCI_NESTING_MAX; i++) {
+        strcat(text, "+s(");
+    }
+    strcat(text, "u");
+    for (int i = 0; i < OCI_NESTING_MAX; i++) {
+        strcat(text, ")");
+    }
+    assert_refused(text, innermost_length_negative, OC_EDATA, "has a damaged array: length -5");
+    assert_refused("+s(a=+s(b=i))", innermost_length_negative, OC_EDATA,
+                   "child of column \"c0\": child of column \"a\": column \"b\" has a damaged");
+}
+
 static void offsets_that_leave_their_child_are_refused(void **state)
 {
     (void)state;
@@ -784,6 +809,7 @@ int main(void)
         cmocka_unit_test(a_column_with_children_is_refused),
         cmocka_unit_test(offsets_with_impossible_ends_are_refused),
         cmocka_unit_test(damaged_nested_columns_are_refused),
+        cmocka_unit_test(the_cause_is_told_at_any_depth),
         cmocka_unit_test(offsets_that_leave_their_child_are_refused),
         cmocka_unit_test(runs_that_do_not_reach_the_end_are_refused),
         cmocka_unit_test(damaged_dictionaries_are_refused),

@@ -140,8 +140,8 @@ static inline oci_layout oci_field_layout(const oci_field *field)
 /* Schemas are small and rare (not per row): malloc'ed, not charged.
  *
  * From a C data schema, which must be a struct ("+s"). Reads it only; the caller still releases
- * it. OC_EUNSUPPORTED for a type that is known and not supported yet, OC_EDATA for a format
- * string that means nothing. */
+ * it. OC_EUNSUPPORTED for types nested deeper than OCI_NESTING_MAX and for dictionaries of
+ * dictionaries, OC_EDATA for a format string that means nothing and children that do not fit it. */
 OC_NODISCARD oc_status oci_schema_import(const struct ArrowSchema *in, oci_schema **out,
                                          oc_error *err);
 OC_NODISCARD oc_status oci_schema_export(const oci_schema *schema, struct ArrowSchema *out,

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "arrow/batch.h"
+#include "arrow/c_data.h"
 #include "base/bits.h"
 
 static int32_t load_i32(const uint8_t *p)
@@ -58,11 +59,7 @@ static oc_status validate_child(const oci_column *parent, const oci_column *chil
         part.offset += start;
         part.length = length;
     }
-    oc_status status = validate_column(&part, -1, extent, err);
-    if (status != OC_OK) {
-        oci_error_prefix(err, "child of column \"%.80s\"", parent->field->name);
-    }
-    return status;
+    return oci_in_child_of(parent->field, validate_column(&part, -1, extent, err), err);
 }
 
 /* ---- offsets --------------------------------------------------------------------------------- */
