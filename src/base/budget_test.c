@@ -111,6 +111,30 @@ static void accounts_are_counted_apart(void **state)
     close_fixture(&f);
 }
 
+static void idle_accounts_take_nothing_from_the_active_one(void **state)
+{
+    (void)state;
+    oci_budget *budget;
+    oci_mem *idle[128];
+    oci_mem *active;
+    void *block;
+    assert_int_equal(oci_budget_create(10 << 20, NULL, &budget, NULL), OC_OK);
+    for (int i = 0; i < 128; i++) {
+        assert_int_equal(oci_mem_open(budget, "idle", &idle[i], NULL), OC_OK);
+    }
+    assert_int_equal(oci_mem_open(budget, "active", &active, NULL), OC_OK);
+    int64_t all = oci_budget_free(budget);
+    assert_true(all > (10 << 20) - 64 * 1024);
+    int64_t size = all / 4096 * 4096;
+    assert_int_equal(oci_mem_try_alloc(active, size, &block, NULL), OC_OK);
+    oci_mem_free(active, block, size);
+    for (int i = 0; i < 128; i++) {
+        oci_mem_close(idle[i]);
+    }
+    oci_mem_close(active);
+    oci_budget_destroy(budget);
+}
+
 static void freeing_null_is_fine(void **state)
 {
     (void)state;
@@ -851,6 +875,7 @@ int main(void)
         cmocka_unit_test(charge_is_what_the_allocator_takes),
         cmocka_unit_test(blocks_are_charged_while_they_live),
         cmocka_unit_test(accounts_are_counted_apart),
+        cmocka_unit_test(idle_accounts_take_nothing_from_the_active_one),
         cmocka_unit_test(freeing_null_is_fine),
         cmocka_unit_test(limit_must_be_positive),
         cmocka_unit_test(refusal_leaves_everything_as_it_was),

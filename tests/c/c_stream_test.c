@@ -2,6 +2,7 @@
  * or are let go of early; consumers that go away half-way, ask after the end, move structs, keep
  * children, release on other threads. Only outcore.h is used, beside a maker of input. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -299,6 +300,29 @@ static void a_slow_producer_is_waited_for(void **state)
     end_context(context);
 }
 
+/* Arrays are let go of while rows are spilled, not at the end: what the producer holds is not under
+ * our limit. */
+static void input_is_released_as_it_is_copied(void **state)
+{
+    (void)state;
+    arrow_stream_maker maker = table(200);
+    oc_context *context = make_context(MIB);
+    struct ArrowArrayStream in;
+    struct ArrowArrayStream out;
+    struct ArrowArray array;
+    arrow_make_stream(&maker, &in);
+    open_or_fail(open_sort, context, &in, &out);
+    assert_int_equal(out.get_next(&out, &array), 0);
+    oc_metrics m;
+    oc_context_metrics(context, &m);
+    assert_true(m.spill_count > 1);
+    /* The stream is at its end; a few schemas and none of the 200 batches may be left. */
+    assert_true(arrow_maker_live() <= 20);
+    array.release(&array);
+    out.release(&out);
+    end_context(context);
+}
+
 /* ---- consumers --------------------------------------------------------------------------------- */
 
 /* Before the first batch, after some, and after all; the producer is let go of each time, and never
@@ -329,6 +353,72 @@ static void a_consumer_may_go_away_at_any_time(void **state)
             end_context(context);
         }
     }
+}
+
+/* What is kept counts, so a consumer that keeps everything is refused, or gets all there is; it can
+ * read what it has all the while. */
+static void a_consumer_that_keeps_batches_stays_under_the_limit(void **state)
+{
+    (void)state;
+    arrow_stream_maker maker = table(120);
+    oc_context *context = make_context(2 * MIB);
+    struct ArrowArrayStream in;
+    struct ArrowArrayStream out;
+    static struct ArrowArray kept[4000];
+    int64_t n = 0;
+    int64_t rows = 0;
+    arrow_make_stream(&maker, &in);
+    open_or_fail(open_sort, context, &in, &out);
+    int code;
+    while ((code = out.get_next(&out, &kept[n])) == 0 && kept[n].release != NULL) {
+        rows += kept[n++].length;
+    }
+    assert_true(code == 0 || code == ENOMEM);
+    assert_true(code == 0 || strlen(out.get_last_error(&out)) > 0);
+    assert_true(code == ENOMEM || rows == 60000);
+    assert_true(n > 1);
+    oc_metrics m;
+    oc_context_metrics(context, &m);
+    assert_true(m.memory_peak <= m.memory_limit);
+    out.release(&out);
+    for (int64_t i = 0; i < n; i++) {
+        assert_true(kept[i].children[2]->length == kept[i].length);
+        kept[i].release(&kept[i]);
+    }
+    end_context(context);
+}
+
+static int count_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        n += fcntl(fd, F_GETFD) >= 0;
+    }
+    return n;
+}
+
+static void many_sorts_in_one_context_leave_nothing_open(void **state)
+{
+    (void)state;
+    oc_context *context = make_context(MIB);
+    int before = count_descriptors();
+    for (int i = 0; i < 100; i++) {
+        arrow_stream_maker maker = table(i % 3 == 0 ? 25 : 2);
+        struct ArrowArrayStream in;
+        struct ArrowArrayStream out;
+        arrow_make_stream(&maker, &in);
+        open_or_fail(openers[i % 2], context, &in, &out);
+        struct ArrowArray array = {0};
+        assert_int_equal(out.get_next(&out, &array), 0);
+        out.release(&out);
+        array.release(&array);
+        assert_int_equal(count_descriptors(), before);
+        oc_metrics m;
+        oc_context_metrics(context, &m);
+        assert_int_equal(m.memory_used, 0);
+        assert_int_equal(m.disk_now, 0);
+    }
+    end_context(context);
 }
 
 static int64_t sum_of(const struct ArrowArray *ids)
@@ -602,7 +692,10 @@ int main(void)
         cmocka_unit_test(a_schema_that_fails_is_told_at_once),
         cmocka_unit_test(a_producer_may_end_early_and_is_not_asked_again),
         cmocka_unit_test(a_slow_producer_is_waited_for),
+        cmocka_unit_test(input_is_released_as_it_is_copied),
         cmocka_unit_test(a_consumer_may_go_away_at_any_time),
+        cmocka_unit_test(a_consumer_that_keeps_batches_stays_under_the_limit),
+        cmocka_unit_test(many_sorts_in_one_context_leave_nothing_open),
         cmocka_unit_test(structs_may_be_moved_and_children_kept),
         cmocka_unit_test(children_of_a_schema_may_be_kept),
         cmocka_unit_test(the_schema_may_be_asked_for_between_batches),
