@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +103,15 @@ def test_demo_sorts_and_checks_a_small_table(tmp_path):
          "--dir", tmp_path, "--binary", binary], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(" ok\n") == 3
+
+
+def test_the_table_of_bug_reports_names_tests_that_exist():
+    table = (ROOT / "docs/bug-reports.md").read_text()
+    named = set(re.findall(r"`(?!tests/)([a-z_0-9]+)`", table))
+    assert len(named) > 100
+    known = set()
+    for path in [*ROOT.glob("src/**/*_test.c"), *ROOT.glob("tests/**/*_test.c")]:
+        known |= set(re.findall(r"cmocka_unit_test\w*\((\w+)", path.read_text()))
+    for path in ROOT.glob("tests/**/*.py"):
+        known |= set(re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE))
+    assert named <= known, sorted(named - known)
