@@ -10,9 +10,9 @@
  * reader takes no deltas of them. The format lets dictionaries stand anywhere in a file. Dictionaries
  * are numbered depth first from the outside in, as their ids are.
  *
- * Memory: the unified dictionaries, an encoder's buffer for each (as large as its largest message),
- * and the indices of the batch at hand; values with dictionaries inside once more, and twice more
- * at the end. Lists of one entry a dictionary come from malloc. */
+ * Memory: the unified dictionaries, the message that is being written, and the indices of the batch
+ * at hand; values with dictionaries inside once more, and twice more at the end. Lists of one entry a
+ * dictionary come from malloc. */
 #include "ipc/writer_dictionaries.h"
 
 #include <assert.h>
@@ -33,10 +33,10 @@
 #define SPARE_ROWS 1024
 
 typedef struct file_dictionary {
+    const oci_field *field; /* of the schema, or of the values of another dictionary */
     oci_unify *unify;
-    oci_schema *physical; /* one column: the values as their encoder sees them */
-    oci_ipc_encoder *encoder;
-    int64_t n_inside; /* dictionaries in the type of the values; they have the next numbers */
+    oci_schema *physical; /* one column: the values as an encoder sees them */
+    int64_t n_inside;     /* dictionaries in the type of the values; they have the next numbers */
     bool is_sent;
     oci_batch **parts; /* with dictionaries inside: values in physical form, not written yet */
     int64_t n_parts;
@@ -57,6 +57,19 @@ struct oci_file_dictionaries {
 static oc_status fail_memory(oc_error *err)
 {
     OC_FAIL(err, OC_ENOMEM, "out of memory while writing dictionaries");
+}
+
+/* Says what to do when memory ran out over a dictionary. */
+static oc_status explain(const file_dictionary *dictionary, oc_status status, oc_error *err)
+{
+    if (status == OC_EBUDGET) {
+        oci_error_prefix(
+            err,
+            "the file format keeps the dictionary of column \"%.80s\" in memory as a whole (the"
+            " stream format does not)",
+            dictionary->field->name);
+    }
+    return status;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -107,10 +120,9 @@ static oc_status add_dictionaries(oci_file_dictionaries *d, const oci_field *fie
     }
     file_dictionary *dictionary = &d->list[(*number)++];
     int64_t first_inside = *number;
+    dictionary->field = field;
     OC_TRY(oci_unify_create(field, d->mem, &dictionary->unify, err));
     OC_TRY(make_physical(oci_unify_schema(dictionary->unify), &dictionary->physical, err));
-    OC_TRY(oci_ipc_encoder_create(dictionary->physical, d->codec, d->level, d->mem,
-                                  &dictionary->encoder, err));
     OC_TRY(add_dictionaries(d, field->dictionary, number, err));
     dictionary->n_inside = *number - first_inside;
     return OC_OK;
@@ -164,7 +176,6 @@ static void destroy_dictionary(oci_file_dictionaries *d, file_dictionary *dictio
         oci_batch_release(dictionary->parts[i]);
     }
     oci_mem_free(d->mem, dictionary->parts, dictionary->parts_max * (int64_t)sizeof(oci_batch *));
-    oci_ipc_encoder_destroy(dictionary->encoder);
     oci_schema_release(dictionary->physical);
     oci_unify_destroy(dictionary->unify);
 }
@@ -210,16 +221,16 @@ static oc_status build_header(const uint8_t *framed, int64_t size, int64_t id, b
                                    (const int64_t *)message.variadic, out, err);
 }
 
-/* Writes values in physical form as a message of dictionary `number`. */
-static oc_status write_physical(oci_file_dictionaries *d, int64_t number, const oci_batch *values,
-                                oc_error *err)
+/* Writes what the encoder made of values as a message of dictionary `number`. */
+static oc_status write_encoded(oci_file_dictionaries *d, int64_t number, oci_ipc_encoder *encoder,
+                               const oci_batch *values, oc_error *err)
 {
     file_dictionary *dictionary = &d->list[number];
     const uint8_t *data = NULL;
     int64_t size = 0;
-    OC_TRY(oci_ipc_encode_batch(dictionary->encoder, values, NULL, &data, &size, err));
+    OC_TRY(oci_ipc_encode_batch(encoder, values, NULL, &data, &size, err));
     const oci_ipc_extent *extent = NULL;
-    int32_t n = oci_ipc_encoder_extents(dictionary->encoder, &extent);
+    int32_t n = oci_ipc_encoder_extents(encoder, &extent);
     assert(n == 1 && extent->offset == 0);
     (void)n;
     oci_bytes header = {0};
@@ -229,6 +240,19 @@ static oc_status write_physical(oci_file_dictionaries *d, int64_t number, const 
     free(header.data);
     dictionary->is_sent = true;
     return status;
+}
+
+/* Writes values in physical form. The encoder lives no longer than that: with its codec it is large,
+ * and there may be many dictionaries. */
+static oc_status write_physical(oci_file_dictionaries *d, int64_t number, const oci_batch *values,
+                                oc_error *err)
+{
+    oci_ipc_encoder *encoder = NULL;
+    OC_TRY(oci_ipc_encoder_create(d->list[number].physical, d->codec, d->level, d->mem, &encoder,
+                                  err));
+    oc_status status = write_encoded(d, number, encoder, values, err);
+    oci_ipc_encoder_destroy(encoder);
+    return explain(&d->list[number], status, err);
 }
 
 /* Takes the reference to `values`, also on failure. */
@@ -332,15 +356,8 @@ static oc_status translate_dictionary(translate_job *job, const oci_column *colu
     int64_t lead_bytes = lead_rows(column) * column->field->byte_width;
     uint8_t *indices = job->indices;
     memset(indices, 0, (size_t)lead_bytes);
-    oc_status status = oci_unify_add(unify, column, indices + lead_bytes, err);
-    if (status == OC_EBUDGET) {
-        oci_error_prefix(
-            err,
-            "the file format keeps the dictionary of column \"%.80s\" in memory as a whole (the"
-            " stream format does not)",
-            column->field->name);
-    }
-    OC_TRY(status);
+    OC_TRY(explain(&job->d->list[number], oci_unify_add(unify, column, indices + lead_bytes, err),
+                   err));
     oci_batch *const *chunks = NULL;
     int64_t n = oci_unify_fresh(unify, &chunks);
     for (int64_t i = 0; i < n; i++) {
@@ -435,7 +452,7 @@ oc_status oci_file_dictionaries_finish(oci_file_dictionaries *d, oc_error *err)
     for (int64_t number = d->n - 1; number >= 0; number--) {
         file_dictionary *dictionary = &d->list[number];
         if (dictionary->n_parts > 0) {
-            OC_TRY(join_parts(d, dictionary, err));
+            OC_TRY(explain(dictionary, join_parts(d, dictionary, err), err));
             OC_TRY(write_physical(d, number, dictionary->parts[0], err));
         }
     }
