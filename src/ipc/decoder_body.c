@@ -1,6 +1,7 @@
 /* Compressed bodies: a length prefix in front of each buffer says how large it becomes, so the slab
  * is asked for before anything is decompressed, and what a prefix claims is held against what the
- * frame behind it can hold. */
+ * frame behind it can hold. The slab comes from the account; the list of rewritten buffers comes from
+ * malloc and is no longer than the message's. */
 #include "ipc/decoder_body.h"
 
 #include <assert.h>

@@ -359,10 +359,14 @@ static oc_status add_id(schema_reader *r, int64_t id, oc_error *err)
 {
     if (r->ids.n == r->ids_max) {
         int32_t more = r->ids_max > 0 ? 2 * r->ids_max : IDS_FIRST;
-        int64_t *grown = realloc(r->ids.ids, (size_t)more * sizeof *grown);
+        int64_t *grown = malloc((size_t)more * sizeof *grown);
         if (grown == NULL) {
             return fail_memory(err);
         }
+        if (r->ids.n > 0) {
+            memcpy(grown, r->ids.ids, (size_t)r->ids.n * sizeof *grown);
+        }
+        free(r->ids.ids);
         r->ids.ids = grown;
         r->ids_max = more;
     }
