@@ -427,10 +427,9 @@ uint8_t *oci_key_write_strings(const oci_column *column, int64_t start, int64_t 
     for (int64_t row = start; row < start + n; row++) {
         const uint8_t *from = NULL;
         int64_t length = -1;
-        if (!oci_key_slot_is_null(column, row)) {
-            (void)find_string(column, layout, row, &from, &length);
-        }
-        to = write_key(&part, from, length, to);
+        bool is_found = !oci_key_slot_is_null(column, row) &&
+                        find_string(column, layout, row, &from, &length);
+        to = write_key(&part, from, is_found ? length : -1, to);
     }
     return to;
 }
