@@ -9,13 +9,14 @@
  *     scratch file (folder: temp_dir), and the slices are read from there.
  * Small bodies (<= 2 x block_bytes, decompressed) are read at once and handed out as they lie (cut
  * into slices that share memory when they have more than batch_rows rows).
- * Dictionaries have to fit into the budget as a whole.
+ * Dictionaries have to fit into the budget as a whole. Big-endian input is turned as it is read.
  *
  * Everything is checked before use (see decoder.h): offsets of every slice, views, indices. A
  * stream that ends without the end marker is accepted only at a message boundary after at least the
- * schema; several streams of one schema, one behind the other, are read as one; anything else
- * behind the end is an error. A file whose footer is missing is never read as a stream. A file
- * through a pipe is copied to a scratch file first, because its footer is at the end. */
+ * schema; several streams of one schema, one behind the other, with or without end markers, are
+ * read as one; anything else behind the end is an error. A file whose footer is missing is never
+ * read as a stream. A file through a pipe is copied to a scratch file first, because its footer is
+ * at the end. */
 #ifndef OUTCORE_IPC_READER_H
 #define OUTCORE_IPC_READER_H
 

@@ -265,7 +265,8 @@ static bool is_chosen(const sample *s, int64_t n)
 /* Of large samples, most bytes are values: in those some are enough. */
 static int64_t step_of(const sample *s)
 {
-    return 1 + s->bytes.size / (32 * KIB) * 8;
+    int64_t units = s->bytes.size / (32 * KIB);
+    return 1 + 8 * units * (units + 1);
 }
 
 static void cut_everywhere(const sample *s)
