@@ -12,7 +12,8 @@
  * Every case runs on a thread with a stack of 256 KiB, may take a second of CPU time and no more
  * memory than its limit, plus what the schema takes; allocations that a claim asks for are caught by
  * the sanitizer's limit. By default only some of the cases run, others in each sample; with
- * OUTCORE_DAMAGE=full all of them do. */
+ * OUTCORE_DAMAGE=full all of them do, but for samples of more than 64 KiB. OUTCORE_DAMAGE_TEST names
+ * tests to run, with wildcards. */
 #include <dirent.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -39,6 +40,7 @@
 #define STACK_BYTES  (256 * KIB)
 #define SECONDS_MAX  1.0
 #define DEFAULT_STEP 97 /* one case of so many runs by default */
+#define LARGE_STEP   13 /* and of so many when all are asked for and the sample is large */
 
 /* No single allocation may be larger than this, budget or not. */
 const char *__asan_default_options(void);
@@ -259,7 +261,8 @@ static void run_case(const sample *s, const uint8_t *data, int64_t size, damage 
 /* Is this case one of those that run? `n` counts the cases of a sample. */
 static bool is_chosen(const sample *s, int64_t n)
 {
-    return is_full || (n + s->bytes.size) % DEFAULT_STEP == 0;
+    int64_t step = !is_full ? DEFAULT_STEP : s->bytes.size < 64 * KIB ? 1 : LARGE_STEP;
+    return (n + s->bytes.size) % step == 0;
 }
 
 /* Of large samples, most bytes are values: in those some are enough. */
