@@ -229,9 +229,9 @@ static void sort_in_one_way(const table *t, const oci_sort_key *key, oci_codec_i
                             int64_t top)
 {
     outcome result = sort_and_check(t, key, 64 * MIB, codec, top < 0 ? -1 : top / 10);
-    assert_true(OCI_TINY(true, result.spill_count == 0));
+    assert_true(result.spill_count == 0 || OCI_TINY(true, false));
     result = sort_and_check(t, key, MIB, codec, top);
-    assert_true(OCI_TINY(true, top >= 0 || result.spill_count >= 1));
+    assert_true(result.spill_count >= 1 || top >= 0);
 }
 
 /* One of these ways for each type, or every way with OUTCORE_SLOW=1. */
@@ -242,7 +242,7 @@ static void sort_type(const char *format, int number)
     const oci_sort_key *key = &keys[number % 2];
     table t;
     snprintf(text, sizeof text, "p=%s", format);
-    make_table(&t, columns, 4, OCI_TINY(6, 30), OCI_TINY(50, 300), key);
+    make_table(&t, columns, 4, OCI_TINY(8, 30), OCI_TINY(600, 300), key);
     for (int way = 0; way < 6; way++) {
         if (getenv("OUTCORE_SLOW") != NULL || way == number % 6) {
             sort_in_one_way(&t, key, codecs[way % 3], way < 3 ? -1 : t.rows / 2);
@@ -254,7 +254,7 @@ static void sort_type(const char *format, int number)
 static void flat_payload_comes_back(void **state)
 {
     (void)state;
-    for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
+    for (int32_t i = 0; i < arrow_maker_n_formats; i += OCI_TINY(5, 1)) {
         sort_type(arrow_maker_formats[i], i);
     }
 }
@@ -277,9 +277,9 @@ static void a_table_of_nested_types_is_merged_in_passes(void **state)
         columns[n++] = arrow_maker_nested_formats[i];
     }
     table t;
-    make_table(&t, columns, n, OCI_TINY(6, 80), OCI_TINY(30, 150), &keys[1]);
+    make_table(&t, columns, n, OCI_TINY(8, 80), OCI_TINY(200, 150), &keys[1]);
     outcome result = sort_and_check(&t, &keys[1], MIB, OCI_CODEC_LZ4_FRAME, -1);
-    assert_true(result.spill_count > 1 && result.passes > 1);
+    assert_true(result.spill_count > 1 && (result.passes > 1 || OCI_TINY(true, false)));
     free_table(&t);
 }
 
