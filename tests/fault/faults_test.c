@@ -131,7 +131,7 @@ static const sort_case sort_nested = {
     nested, 7, {{.column = "k"}, {.column = "n", .descending = true}}, 2, 3, 60, 0, 0, 0};
 static const sort_case spill_nested = {
     nested, 7, {{.column = "n"}, {.column = "x"}}, 2, 24, 250, 60, 0, 0};
-static const sort_case sort_passes = {wide, 3, {{.column = "k"}}, 1, 24, 500, 4000, 0, 0};
+static const sort_case sort_passes = {wide, 3, {{.column = "k"}}, 1, 170, 40, 20000, 0, 0};
 
 /* Two sorts at once in one context: they take memory from each other. */
 typedef struct sort_thread {
@@ -619,7 +619,9 @@ static const fault_body sort_bodies[] = {
      .run = sort,
      .arg = &sort_passes,
      .codec = OC_CODEC_NONE,
-     .must_spill = true},
+     .must_spill = true,
+     .is_heavy = true,
+     .merge_passes = 2},
     {.name = "sort nested columns", .run = sort, .arg = &sort_nested},
     {.name = "spill nested columns", .run = sort, .arg = &spill_nested, .must_spill = true},
     {.name = "drop the result", .run = sort_and_drop, .arg = &sort_narrow, .must_spill = true},

@@ -31,10 +31,12 @@ typedef struct fault_body {
     const void *arg;
     int64_t memory_limit; /* 0: 1 MiB */
     oc_codec codec;
-    int32_t threads;  /* 0: 1 */
-    bool no_tmpfile;  /* file systems without nameless files */
-    bool own_threads; /* the body starts threads: which call is the nth differs */
-    bool must_spill;  /* else the body does not test what it is meant to */
+    int32_t threads;      /* 0: 1 */
+    bool no_tmpfile;      /* file systems without nameless files */
+    bool own_threads;     /* the body starts threads: which call is the nth differs */
+    bool is_heavy;        /* takes long: only with OUTCORE_SLOW in builds with sanitizers */
+    int32_t merge_passes; /* this many at least; 0: any number */
+    bool must_spill;      /* else the body does not test what it is meant to */
 } fault_body;
 
 bool fault_is_slow(void); /* OUTCORE_SLOW is set */
