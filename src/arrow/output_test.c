@@ -646,6 +646,42 @@ static void random_types_are_the_same_after_it(void **state)
 
 /* ---- failure --------------------------------------------------------------------------------- */
 
+/* Turns a batch with the Nth allocation failing, N = 1, 2, ... until none does. */
+static void check_refused_allocations(oci_batch *batch, oci_schema *schema)
+{
+    oci_fault_plan *plan = oci_fault_plan_create();
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        int64_t injected = 1;
+        for (int64_t n = 1; injected > 0; n++) {
+            oci_budget *faulty;
+            oci_mem *account;
+            oci_batch *out = NULL;
+            oc_error err = {0};
+            assert_int_equal(oci_budget_create(LIMIT, oci_fault_allocator(plan), &faulty, NULL),
+                             OC_OK);
+            assert_int_equal(oci_mem_open(faulty, "test", &account, NULL), OC_OK);
+            oci_fault_arm(plan, OCI_FAULT_ALLOC, n, for_ever == 1);
+            oc_status status = oci_batch_output(batch, schema, account, &out, &err);
+            injected = oci_fault_injected(plan);
+            oci_fault_arm(plan, OCI_FAULT_ALLOC, 0, false);
+            if (status == OC_OK) {
+                assert_same_values(batch, 0, out);
+                oci_batch_release(out);
+            } else {
+                assert_true(status == OC_ENOMEM || status == OC_EBUDGET);
+                assert_true(err.message[0] != 0);
+                assert_null(out);
+            }
+            assert_int_equal(oci_mem_held(account), 0);
+            oci_mem_close(account);
+            oci_budget_destroy(faulty);
+            assert_int_equal(oci_fault_live_bytes(plan), 0);
+            assert_true(injected > 0 || n > 3);
+        }
+    }
+    oci_fault_plan_destroy(plan);
+}
+
 static void every_refused_allocation_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -658,41 +694,39 @@ static void every_refused_allocation_leaves_nothing_behind(void **state)
     fields[2] = field_of(OCI_TYPE_UTF8_VIEW);
     oci_schema *schema;
     assert_int_equal(oci_schema_create(fields, 3, NULL, 0, &schema, NULL), OC_OK);
-    oci_fault_plan *plan = oci_fault_plan_create();
-    for (int for_ever = 0; for_ever < 2; for_ever++) {
-        for (int64_t n = 1;; n++) {
-            oci_budget *faulty;
-            oci_mem *account;
-            oci_batch *out = NULL;
-            oc_error err = {0};
-            assert_int_equal(oci_budget_create(LIMIT, oci_fault_allocator(plan), &faulty, NULL),
-                             OC_OK);
-            assert_int_equal(oci_mem_open(faulty, "test", &account, NULL), OC_OK);
-            oci_fault_arm(plan, OCI_FAULT_ALLOC, n, for_ever == 1);
-            oc_status status = oci_batch_output(plain, schema, account, &out, &err);
-            int64_t injected = oci_fault_injected(plan);
-            oci_fault_arm(plan, OCI_FAULT_ALLOC, 0, false);
-            if (status == OC_OK) {
-                assert_same_values(plain, 0, out);
-                oci_batch_release(out);
-            } else {
-                assert_true(status == OC_ENOMEM || status == OC_EBUDGET);
-                assert_true(err.message[0] != 0);
-                assert_null(out);
-            }
-            assert_int_equal(oci_mem_held(account), 0);
-            oci_mem_close(account);
-            oci_budget_destroy(faulty);
-            assert_int_equal(oci_fault_live_bytes(plan), 0);
-            if (injected == 0) {
-                assert_true(n > 3);
-                break;
-            }
-        }
-    }
-    oci_fault_plan_destroy(plan);
+    check_refused_allocations(plain, schema);
     oci_schema_release(schema);
     oci_batch_release(plain);
+}
+
+static void the_same_for_nested_columns(void **state)
+{
+    (void)state;
+    const arrow_maker maker = {.seed = 9, .length = 400, .null_percent = 30, .distinct = 3};
+    const char *columns[] = {"+vl(+r(i; vu))", "+r(i; +l(c>u))", "c>+vl(+r(i; u))",
+                             "+s(a=+ud:0,1(vu; +vl(i)); b=+r(l; +s(c=vz)))"};
+    oci_batch *made = make_batch(columns, 4, &maker), *gathered, *slice;
+    oci_schema *working;
+    assert_int_equal(oci_schema_working(made->schema, &working, NULL), OC_OK);
+    assert_int_equal(oci_gather_range(working, made, 0, 400, 0, mem, NULL, &gathered, NULL), OC_OK);
+    slice = slice_of(gathered, 33, 300);
+    check_refused_allocations(slice, made->schema);
+    oci_batch_release(slice);
+    oci_batch_release(gathered);
+    oci_batch_release(made);
+    oci_schema_release(working);
+}
+
+static void schemas_say_how_many_rows_can_be_counted(void **state)
+{
+    (void)state;
+    const char *texts[] = {"x=u", "x=+r(i; u)", "x=+l(+s(a=+r(s; u)))", "x=c>+r(s; u)"};
+    const int64_t rows[] = {INT64_MAX, INT32_MAX, INT16_MAX, INT16_MAX};
+    for (int i = 0; i < 4; i++) {
+        oci_schema *schema = make_schema(&texts[i], 1);
+        assert_int_equal(oci_schema_output_rows(schema), rows[i]);
+        oci_schema_release(schema);
+    }
 }
 
 static void a_small_limit_is_respected(void **state)
@@ -749,6 +783,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_types_are_the_same_after_it, open_budget,
                                         close_budget),
         cmocka_unit_test_setup_teardown(every_refused_allocation_leaves_nothing_behind, open_budget,
+                                        close_budget),
+        cmocka_unit_test_setup_teardown(the_same_for_nested_columns, open_budget, close_budget),
+        cmocka_unit_test_setup_teardown(schemas_say_how_many_rows_can_be_counted, open_budget,
                                         close_budget),
         cmocka_unit_test_setup_teardown(a_small_limit_is_respected, open_budget, close_budget),
     };
