@@ -3,15 +3,18 @@
  *      batch ── too large? in parts ── wasteful? copy what is used ── working form? announced form ──┐
  *                                                                                                v
  *      stream: encoder (dictionaries are sent again when they change) ────────────────────────> write
- *      file:   dictionary columns translated to one dictionary for the file,
- *              new values sent as a delta, indices as plain integers ─────────> write, note the place
+ *      file:   dictionary columns translated to one dictionary for the file, indices as plain
+ *              integers ── encoder ── held, then written, places noted; dictionaries when held ──> write
  *
  * The file format is the stream format between "ARROW1" and a footer that lists the messages.
  * Its batches may be read in any order, so a dictionary cannot be replaced between them: see
- * writer_dictionaries.h.
+ * writer_dictionaries.h. The dictionaries are complete when the last batch is translated. The format
+ * lets them stand behind the batches, but there are readers (flechette) that want them in front: as
+ * long as the encoded batches are few bytes they are held back, and the dictionaries written first.
  *
  * Memory: the encoder's buffer (bounded by the batch), the announced form while a batch is
- * converted, and with the file format the unified dictionaries and 24 bytes a message. */
+ * converted, and with the file format the unified dictionaries, the batches held back and 24 bytes
+ * a message. */
 #include "ipc/writer.h"
 
 #include <assert.h>
@@ -45,6 +48,10 @@ enum {
 #define MESSAGE_SHARE     8
 #define MESSAGE_BYTES_MIN (64 * 1024)
 
+/* Batches of a file with dictionaries that are held back take no more than this. */
+#define HELD_SHARE     32
+#define HELD_BYTES_MAX (INT64_C(4) << 20)
+
 /* A growing list of places of messages. */
 typedef struct block_list {
     oci_ipc_file_block *blocks;
@@ -65,6 +72,10 @@ struct oci_ipc_writer {
     oci_file_dictionaries *unified; /* NULL without dictionaries */
     block_list dictionaries;
     block_list batches;
+    bool is_holding;
+    uint8_t *held; /* encoded batches; their places count from its start */
+    int64_t held_bytes;
+    int64_t held_capacity;
     oc_error failure; /* status OC_OK = none so far */
 };
 
@@ -107,14 +118,8 @@ static oc_status write_dictionary(void *arg, const uint8_t *head_of, int64_t hea
 
 /* ---- the stream part of both formats --------------------------------------------------------- */
 
-/* Encodes and writes a batch of the physical schema. */
-static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
+static oc_status note_batches(oci_ipc_writer *writer, int64_t start, oc_error *err)
 {
-    const uint8_t *data = NULL;
-    int64_t size = 0;
-    OC_TRY(oci_ipc_encode_batch(writer->encoder, batch, NULL, &data, &size, err));
-    int64_t start = writer->position;
-    OC_TRY(put(writer, data, size, err));
     const oci_ipc_extent *extents = NULL;
     int32_t n = writer->is_file ? oci_ipc_encoder_extents(writer->encoder, &extents) : 0;
     for (int32_t i = 0; i < n; i++) {
@@ -125,6 +130,62 @@ static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, 
         OC_TRY(note_block(writer, &writer->batches, block, err));
     }
     return OC_OK;
+}
+
+/* Keeps what was encoded for later; false when there is no room for it. */
+static bool hold(oci_ipc_writer *writer, const uint8_t *data, int64_t size)
+{
+    int64_t max = oci_min64(oci_budget_limit(writer->env->budget) / HELD_SHARE, HELD_BYTES_MAX);
+    int64_t need = writer->held_bytes + size;
+    if (need > max) {
+        return false;
+    }
+    if (need > writer->held_capacity) {
+        int64_t capacity = oci_min64(max, oci_max64(2 * writer->held_capacity, need));
+        void *grown = NULL;
+        if (oci_mem_realloc(writer->mem, writer->held, writer->held_capacity, capacity, &grown,
+                            NULL) != OC_OK) {
+            return false;
+        }
+        writer->held = grown;
+        writer->held_capacity = capacity;
+    }
+    memcpy(writer->held + writer->held_bytes, data, (size_t)size);
+    writer->held_bytes += size;
+    return true;
+}
+
+/* Writes what was held back; nothing is from now on. */
+static oc_status write_held(oci_ipc_writer *writer, oc_error *err)
+{
+    for (int64_t i = 0; i < writer->batches.n; i++) {
+        writer->batches.blocks[i].offset += writer->position;
+    }
+    writer->is_holding = false;
+    oc_status status = writer->held_bytes > 0 ? put(writer, writer->held, writer->held_bytes, err)
+                                              : OC_OK;
+    oci_mem_free(writer->mem, writer->held, writer->held_capacity);
+    writer->held = NULL;
+    writer->held_bytes = writer->held_capacity = 0;
+    return status;
+}
+
+/* Encodes and writes a batch of the physical schema. */
+static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
+{
+    const uint8_t *data = NULL;
+    int64_t size = 0;
+    OC_TRY(oci_ipc_encode_batch(writer->encoder, batch, NULL, &data, &size, err));
+    if (writer->is_holding) {
+        int64_t start = writer->held_bytes;
+        if (hold(writer, data, size)) {
+            return note_batches(writer, start, err);
+        }
+        OC_TRY(write_held(writer, err));
+    }
+    int64_t start = writer->position;
+    OC_TRY(put(writer, data, size, err));
+    return note_batches(writer, start, err);
 }
 
 /* Writes a batch whose types are the announced ones. */
@@ -324,6 +385,16 @@ static oc_status add_batch(oci_ipc_writer *writer, const oci_batch *batch, oc_er
     return OC_OK;
 }
 
+/* Says what to do when memory ran out: most often it is the dictionaries that took it. */
+static oc_status explain(const oci_ipc_writer *writer, oc_status status, oc_error *err)
+{
+    if (status == OC_EBUDGET && writer->unified != NULL) {
+        oci_error_prefix(err, "the file format keeps dictionaries in memory as a whole (the stream "
+                              "format does not)");
+    }
+    return status;
+}
+
 /* Runs once what has not failed before, and keeps its failure. */
 static oc_status keep_failure(oci_ipc_writer *writer, oc_status status, const oc_error *failure,
                               oc_error *err)
@@ -350,7 +421,8 @@ oc_status oci_ipc_writer_add(oci_ipc_writer *writer, const oci_batch *batch, oc_
 {
     OC_TRY(earlier_failure(writer, err));
     oc_error failure = {0};
-    return keep_failure(writer, add_batch(writer, batch, &failure), &failure, err);
+    oc_status status = explain(writer, add_batch(writer, batch, &failure), &failure);
+    return keep_failure(writer, status, &failure, err);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */
@@ -378,6 +450,9 @@ static oc_status finish(oci_ipc_writer *writer, oc_error *err)
     if (writer->unified != NULL) {
         OC_TRY(oci_file_dictionaries_finish(writer->unified, err));
     }
+    if (writer->is_holding) {
+        OC_TRY(write_held(writer, err));
+    }
     OC_TRY(put(writer, oci_ipc_end_marker(), MARKER_BYTES, err));
     return writer->is_file ? write_footer(writer, err) : OC_OK;
 }
@@ -386,7 +461,8 @@ oc_status oci_ipc_writer_finish(oci_ipc_writer *writer, oc_error *err)
 {
     OC_TRY(earlier_failure(writer, err));
     oc_error failure = {0};
-    return keep_failure(writer, finish(writer, &failure), &failure, err);
+    oc_status status = explain(writer, finish(writer, &failure), &failure);
+    return keep_failure(writer, status, &failure, err);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -415,6 +491,7 @@ static oc_status open_writer(oci_ipc_writer *writer, oci_codec_id codec, int lev
     }
     if (writer->unified != NULL) {
         physical = oci_file_dictionaries_physical(writer->unified);
+        writer->is_holding = true;
     }
     OC_TRY(oci_ipc_encoder_create(physical, codec, level, writer->mem, &writer->encoder, err));
     return write_start(writer, err);
@@ -454,6 +531,7 @@ void oci_ipc_writer_destroy(oci_ipc_writer *writer)
     oci_mem *mem = writer->mem;
     oci_ipc_encoder_destroy(writer->encoder);
     oci_file_dictionaries_destroy(writer->unified);
+    oci_mem_free(mem, writer->held, writer->held_capacity);
     free_blocks(writer, &writer->dictionaries);
     free_blocks(writer, &writer->batches);
     oci_schema_release(writer->working);

@@ -1,9 +1,11 @@
 /* Writes Arrow IPC, stream or file format, one write per batch.
  *
- * The file format cannot replace a dictionary, only extend it: the writer then keeps one
- * dictionary per dictionary field, at any depth, for the whole file, maps the indices of each batch
- * and sends what is new as deltas. When that dictionary outgrows the budget or the index type the error says to use
- * the stream format. Sticky error: after a failure every call returns it. */
+ * The file format cannot replace a dictionary: the writer then keeps one dictionary per dictionary
+ * field, at any depth, for the whole file, maps the indices of each batch and writes the
+ * dictionaries in front of the batches of a small file and behind those of a large one (as deltas
+ * too where they cannot be joined in the budget). When such a dictionary outgrows the budget or the
+ * index type the error says to use the stream format. Sticky error: after a failure every
+ * call returns it. */
 #ifndef OUTCORE_IPC_WRITER_H
 #define OUTCORE_IPC_WRITER_H
 

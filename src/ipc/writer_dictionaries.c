@@ -2,17 +2,19 @@
  *
  *      column of a batch -> unify: index of each row in the file's dictionary -> physical column
  *                             |
- *                             `-> values never seen before, in the form that is announced
- *                                  -> no dictionaries inside: delta message
- *                                  -> else translated in the same way (recursion), and kept
+ *                             `-> values never seen before, in the form that is announced,
+ *                                 with the dictionaries inside them translated in the same way
+ *                                 (recursion): a part, kept until the end
  *
- * Values with dictionaries inside are written as one message at the end, since the most common
- * reader takes no deltas of them. The format lets dictionaries stand anywhere in a file. Dictionaries
- * are numbered depth first from the outside in, as their ids are.
+ * The format lets dictionaries stand anywhere in a file, and extends them by deltas, but there are
+ * readers that take no deltas (Polars), or none of nested values (pyarrow). So everything is
+ * written after the last batch, one message a dictionary, from joined parts. Only where memory or
+ * 32-bit offsets do not allow to join them the rest goes out as deltas. Dictionaries are numbered
+ * depth first from the outside in, as their ids are.
  *
- * Memory: the unified dictionaries, the message that is being written, and the indices of the batch
- * at hand; values with dictionaries inside once more, and twice more at the end. Lists of one entry a
- * dictionary come from malloc. */
+ * Memory: the unified dictionaries, which hold the values that the parts refer to (views and runs
+ * once more), the indices of the batch at hand, and at the end one dictionary joined and encoded.
+ * Lists of one entry a dictionary come from malloc. */
 #include "ipc/writer_dictionaries.h"
 
 #include <assert.h>
@@ -57,19 +59,6 @@ struct oci_file_dictionaries {
 static oc_status fail_memory(oc_error *err)
 {
     OC_FAIL(err, OC_ENOMEM, "out of memory while writing dictionaries");
-}
-
-/* Says what to do when memory ran out over a dictionary. */
-static oc_status explain(const file_dictionary *dictionary, oc_status status, oc_error *err)
-{
-    if (status == OC_EBUDGET) {
-        oci_error_prefix(
-            err,
-            "the file format keeps the dictionary of column \"%.80s\" in memory as a whole (the"
-            " stream format does not)",
-            dictionary->field->name);
-    }
-    return status;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -252,7 +241,7 @@ static oc_status write_physical(oci_file_dictionaries *d, int64_t number, const 
                                   err));
     oc_status status = write_encoded(d, number, encoder, values, err);
     oci_ipc_encoder_destroy(encoder);
-    return explain(&d->list[number], status, err);
+    return status;
 }
 
 /* Takes the reference to `values`, also on failure. */
@@ -276,14 +265,11 @@ static oc_status keep_part(oci_file_dictionaries *d, file_dictionary *dictionary
     return OC_OK;
 }
 
-/* Writes values that have the announced type, or keeps them for the end. */
-static oc_status write_values(oci_file_dictionaries *d, int64_t number, oci_batch *values,
-                              oc_error *err)
+/* Keeps values that have the announced type, in physical form. */
+static oc_status keep_values(oci_file_dictionaries *d, int64_t number, oci_batch *values,
+                             oc_error *err)
 {
     file_dictionary *dictionary = &d->list[number];
-    if (dictionary->n_inside == 0) {
-        return write_physical(d, number, values, err);
-    }
     oci_batch *physical = NULL;
     OC_TRY(translate(d, values, dictionary->physical, number + 1, &physical, err));
     oc_status status = oci_batch_keep(physical, oci_batch_retain(values), err);
@@ -294,9 +280,9 @@ static oc_status write_values(oci_file_dictionaries *d, int64_t number, oci_batc
     return keep_part(d, dictionary, physical, err);
 }
 
-/* Writes values in working form, in as many messages as run ends can count. */
-static oc_status write_chunk(oci_file_dictionaries *d, int64_t number, oci_batch *chunk,
-                             oc_error *err)
+/* Keeps values in working form, in as many parts as run ends can count. */
+static oc_status keep_chunk(oci_file_dictionaries *d, int64_t number, oci_batch *chunk,
+                            oc_error *err)
 {
     oci_schema *announced = oci_unify_schema(d->list[number].unify);
     int64_t row = 0;
@@ -307,7 +293,7 @@ static oc_status write_chunk(oci_file_dictionaries *d, int64_t number, oci_batch
         OC_TRY(oci_batch_slice(chunk, row, n, &part, err));
         oc_status status = oci_batch_output(part, announced, d->mem, &values, err);
         if (status == OC_OK) {
-            status = write_values(d, number, values, err);
+            status = keep_values(d, number, values, err);
         }
         oci_batch_release(values);
         oci_batch_release(part);
@@ -347,7 +333,7 @@ static int64_t indices_bytes(const oci_column *column)
     return bytes;
 }
 
-/* Gives the indices into the dictionary of the file, after writing what is new in it. */
+/* Gives the indices into the dictionary of the file, after adding what is new to it. */
 static oc_status translate_dictionary(translate_job *job, const oci_column *column, oci_column *out,
                                       oc_error *err)
 {
@@ -356,12 +342,11 @@ static oc_status translate_dictionary(translate_job *job, const oci_column *colu
     int64_t lead_bytes = lead_rows(column) * column->field->byte_width;
     uint8_t *indices = job->indices;
     memset(indices, 0, (size_t)lead_bytes);
-    OC_TRY(explain(&job->d->list[number], oci_unify_add(unify, column, indices + lead_bytes, err),
-                   err));
+    OC_TRY(oci_unify_add(unify, column, indices + lead_bytes, err));
     oci_batch *const *chunks = NULL;
     int64_t n = oci_unify_fresh(unify, &chunks);
     for (int64_t i = 0; i < n; i++) {
-        OC_TRY(write_chunk(job->d, number, chunks[i], err));
+        OC_TRY(keep_chunk(job->d, number, chunks[i], err));
     }
     job->number += 1 + job->d->list[number].n_inside;
     job->indices += oci_round_up(lead_bytes + column->length * column->field->byte_width, 8);
@@ -429,7 +414,8 @@ oc_status oci_file_dictionaries_translate(oci_file_dictionaries *d, const oci_ba
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Makes one part of all, two by two, so that no value is copied more often than log2(parts). */
+/* Makes one part of all, two by two, so that no value is copied more often than log2(parts). Joined
+ * parts leave a NULL behind; after a failure the parts that are left still are all values in order. */
 static oc_status join_parts(oci_file_dictionaries *d, file_dictionary *dictionary, oc_error *err)
 {
     oci_batch **parts = dictionary->parts;
@@ -447,14 +433,31 @@ static oc_status join_parts(oci_file_dictionaries *d, file_dictionary *dictionar
     return OC_OK;
 }
 
+static oc_status finish_dictionary(oci_file_dictionaries *d, int64_t number, oc_error *err)
+{
+    file_dictionary *dictionary = &d->list[number];
+    oc_error cannot_join;
+    oci_unify_destroy(dictionary->unify); /* makes room: the parts keep what they refer to */
+    dictionary->unify = NULL;
+    oc_status status = join_parts(d, dictionary, &cannot_join);
+    if (status != OC_OK && status != OC_EBUDGET && status != OC_EUNSUPPORTED) {
+        OC_FAIL(err, status, "%s", cannot_join.message);
+    }
+    for (int64_t i = 0; i < dictionary->n_parts; i++) {
+        oci_batch *part = dictionary->parts[i];
+        if (part != NULL) {
+            OC_TRY(write_physical(d, number, part, err));
+            dictionary->parts[i] = NULL;
+            oci_batch_release(part);
+        }
+    }
+    return OC_OK;
+}
+
 oc_status oci_file_dictionaries_finish(oci_file_dictionaries *d, oc_error *err)
 {
     for (int64_t number = d->n - 1; number >= 0; number--) {
-        file_dictionary *dictionary = &d->list[number];
-        if (dictionary->n_parts > 0) {
-            OC_TRY(explain(dictionary, join_parts(d, dictionary, err), err));
-            OC_TRY(write_physical(d, number, dictionary->parts[0], err));
-        }
+        OC_TRY(finish_dictionary(d, number, err));
     }
     return OC_OK;
 }

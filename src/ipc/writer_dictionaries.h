@@ -1,11 +1,10 @@
 /* The dictionaries of a file that is being written. For writer.c.
  *
- * The batches of a file may be read in any order, so a dictionary cannot be replaced between them,
- * only extended. So there is one dictionary for each dictionary field of the schema, at any depth
- * and in the values of others (dictionary_unify.h); the indices of each batch are translated to it,
- * and what is new is written as a delta in front of the batch, or behind the last one when the values
- * have dictionaries inside. To the encoder such a column is its
- * indices: the bytes of a record batch are the same. */
+ * The batches of a file may be read in any order, so a dictionary cannot be replaced between them.
+ * So there is one dictionary for each dictionary field of the schema, at any depth and in the values
+ * of others (dictionary_unify.h); the indices of each batch are translated to it, and it is written
+ * when there are no more batches. To the encoder such a column is its indices: the bytes of a record
+ * batch are the same. */
 #ifndef OUTCORE_IPC_WRITER_DICTIONARIES_H
 #define OUTCORE_IPC_WRITER_DICTIONARIES_H
 
@@ -30,14 +29,14 @@ void oci_file_dictionaries_destroy(oci_file_dictionaries *dictionaries); /* NULL
 /* The schema as the encoder sees it: dictionary fields are their indices. Borrowed. */
 oci_schema *oci_file_dictionaries_physical(const oci_file_dictionaries *dictionaries);
 
-/* Writes the new values that a batch of the schema brings, and gives the batch in physical form,
- * which refers to the memory of `batch`. Indices are charged to the account. After a failure only
+/* Takes the new values that a batch of the schema brings, and gives the batch in physical form, which
+ * refers to the memory of `batch`. Indices are charged to the account. After a failure only
  * destroy() is useful. */
 OC_NODISCARD oc_status oci_file_dictionaries_translate(oci_file_dictionaries *dictionaries,
                                                        const oci_batch *batch, oci_batch **out,
                                                        oc_error *err);
 
-/* Writes what has to wait for the last batch. */
+/* Writes the dictionaries; nothing can be translated after that. */
 OC_NODISCARD oc_status oci_file_dictionaries_finish(oci_file_dictionaries *dictionaries,
                                                     oc_error *err);
 

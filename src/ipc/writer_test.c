@@ -15,6 +15,7 @@
 #include "arrow/gather.h"
 #include "base/bits.h"
 #include "base/fault.h"
+#include "ipc/message.h"
 #include "ipc/reader.h"
 #include "support/batch_maker.h"
 #include "support/byte_file.h"
@@ -291,8 +292,22 @@ static void a_batch_too_large_for_the_budget_is_written_in_parts(void **state)
 
 /* ---- dictionaries of a file ------------------------------------------------------------------ */
 
-/* Batches whose dictionaries hold other values each time. */
-static void new_values_are_sent_as_deltas(void **state)
+static int64_t count_dictionary_messages(const byte_sink *sink)
+{
+    const uint8_t *data = (const uint8_t *)sink->data;
+    int64_t tail = sink->size - 10;
+    int64_t footer_bytes = oci_load_le32(data + tail);
+    oci_ipc_footer footer;
+    assert_int_equal(
+        oci_footer_parse(data + tail - footer_bytes, footer_bytes, sink->size, &footer, NULL),
+        OC_OK);
+    int64_t n = footer.n_dictionaries;
+    oci_footer_deinit(&footer);
+    return n;
+}
+
+/* Batches whose dictionaries hold other values each time become one dictionary a column. */
+static void a_file_has_one_dictionary_for_all_batches(void **state)
 {
     (void)state;
     const char *columns[] = {"a=i>l", "b=l>vu"};
@@ -304,7 +319,38 @@ static void new_values_are_sent_as_deltas(void **state)
     byte_sink sink;
     assert_int_equal(
         round_trip(batches[0]->schema, batches, 4, true, OCI_CODEC_NONE, 64 * MIB, &sink), 4);
+    assert_int_equal(count_dictionary_messages(&sink), 2);
     free(sink.data);
+    for (int i = 0; i < 4; i++) {
+        oci_batch_release(batches[i]);
+    }
+}
+
+/* The smallest limit that is enough leaves no room to join long values: deltas then. */
+static void a_dictionary_that_cannot_be_joined_is_extended(void **state)
+{
+    (void)state;
+    const char *columns[] = {"b=l>u"};
+    oci_batch *batches[4];
+    for (int i = 0; i < 4; i++) {
+        arrow_maker maker = {
+            .seed = (uint64_t)i, .length = 300, .distinct = 100, .string_max = 3000};
+        batches[i] = make_batch(columns, 1, &maker);
+    }
+    byte_sink sink;
+    oc_status status = OC_EBUDGET;
+    for (int64_t limit = 64 << 10; status == OC_EBUDGET; limit += limit / 16) {
+        fixture f;
+        open_fixture(&f, limit);
+        status = write_all(&f, batches[0]->schema, batches, 4, true, OCI_CODEC_NONE, &sink, NULL);
+        close_fixture(&f);
+        if (status == OC_OK) {
+            (void)check_written(&sink, batches, 4);
+            assert_true(count_dictionary_messages(&sink) > 1);
+        }
+        free(sink.data);
+    }
+    assert_int_equal(status, OC_OK);
     for (int i = 0; i < 4; i++) {
         oci_batch_release(batches[i]);
     }
@@ -500,7 +546,8 @@ int main(void)
         cmocka_unit_test(working_form_is_written_as_the_announced_types),
         cmocka_unit_test(rows_that_run_ends_cannot_count_are_written_in_parts),
         cmocka_unit_test(a_batch_too_large_for_the_budget_is_written_in_parts),
-        cmocka_unit_test(new_values_are_sent_as_deltas),
+        cmocka_unit_test(a_file_has_one_dictionary_for_all_batches),
+        cmocka_unit_test(a_dictionary_that_cannot_be_joined_is_extended),
         cmocka_unit_test(nested_dictionaries_are_extended_too),
         cmocka_unit_test(values_beyond_the_index_type_are_refused_in_a_file_only),
         cmocka_unit_test(a_dictionary_beyond_the_budget_says_what_to_do),

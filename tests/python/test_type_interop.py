@@ -172,8 +172,7 @@ def test_polars_reads_our_files(single_columns):
     def read(path):
         return pl.read_ipc_stream(path) if path.suffix == ".arrows" else pl.read_ipc(path)
 
-    # Dictionaries that grow from batch to batch are deltas in a file, which polars does not support.
-    check_reader(read, single_columns, POLARS_CANNOT, ("arrows", "one.arrow"))
+    check_reader(read, single_columns, POLARS_CANNOT)
 
 
 def test_duckdb_reads_our_files(single_columns):
