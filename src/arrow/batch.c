@@ -89,11 +89,15 @@ oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_column *column
 
 oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err)
 {
-    oci_batch **list = realloc(batch->kept, ((size_t)batch->n_kept + 1) * sizeof *list);
+    oci_batch **list = malloc(((size_t)batch->n_kept + 1) * sizeof *list);
     if (list == NULL) {
         oci_batch_release(kept);
         OC_FAIL(err, OC_ENOMEM, "out of memory while making a batch");
     }
+    for (int32_t i = 0; i < batch->n_kept; i++) {
+        list[i] = batch->kept[i];
+    }
+    free(batch->kept);
     list[batch->n_kept++] = kept;
     batch->kept = list;
     return OC_OK;

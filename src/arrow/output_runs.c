@@ -12,7 +12,9 @@
  *     sizes  [1, 1, 1, ...]     offsets [0, n]     and all of them one list
  *
  * Gathering that row of type list<list_view<T>> gives list<list<T>> with all values in one column
- * at its bottom. When nothing repeats the column is its own values and nothing is copied. */
+ * at its bottom. When nothing repeats the column is its own values and nothing is copied.
+ *
+ * Starts, sizes and values are charged; the schema of the gather, three fields, comes from malloc. */
 #include "arrow/output_runs.h"
 
 #include <assert.h>
