@@ -368,7 +368,10 @@ static oc_status check_child_count(const struct ArrowSchema *in, const char *lab
  * not looked at: producers are careless there, and it changes nothing. */
 static oc_status check_child_types(const char *label, const oci_field *field, oc_error *err)
 {
-    const oci_field *first = field->n_children > 0 ? &field->children[0] : NULL;
+    if (field->n_children == 0) {
+        return OC_OK;
+    }
+    const oci_field *first = &field->children[0];
     if (field->type == OCI_TYPE_MAP && (first->type != OCI_TYPE_STRUCT || first->n_children != 2)) {
         char text[100];
         oci_field_type_text(first, text, sizeof text);

@@ -488,16 +488,17 @@ static bool is_working(const oci_field *field)
 /* A run-end encoded field becomes the field of its values; its own labels stay. */
 static void take_place_of_runs(oci_field *field)
 {
-    oci_field runs = *field;
-    *field = runs.children[1];
-    free(field->name);
-    free(field->metadata);
-    field->name = runs.name;
-    field->metadata = runs.metadata;
-    field->metadata_bytes = runs.metadata_bytes;
-    field->nullable = runs.nullable;
-    oci_field_deinit(&runs.children[0]);
-    free(runs.children);
+    oci_field *children = field->children;
+    oci_field values = children[1];
+    free(values.name);
+    free(values.metadata);
+    values.name = field->name;
+    values.metadata = field->metadata;
+    values.metadata_bytes = field->metadata_bytes;
+    values.nullable = field->nullable;
+    oci_field_deinit(&children[0]);
+    free(children);
+    *field = values;
 }
 
 static void make_working(oci_field *field)

@@ -271,7 +271,7 @@ static oc_status read_union(schema_reader *r, const oci_fb_table *table, int64_t
                 " type ids; there must be as many, and 128 at most",
                 r->label, n_children, vector.n);
     }
-    for (int64_t i = 0; i < vector.n; i++) {
+    for (int64_t i = 0; vector.data != NULL && i < vector.n; i++) {
         int32_t id = (int32_t)oci_load_le32(vector.data + 4 * i);
         if (id < 0 || id > INT8_MAX) {
             return fail_parameter(r, "type id", id, err);

@@ -275,7 +275,7 @@ static oc_status scan_union(oci_slices *slices, const oci_slice_column *column, 
     OC_TRY(oci_slice_read_values(slices, column, 0, row, n, slices->chunk_more, err));
     OC_TRY(oci_slice_read_values(slices, column, 1, row, n, slices->chunk, err));
     for (int64_t i = 0; i < n; i++) {
-        int id = (int8_t)slices->chunk_more[i];
+        int8_t id = (int8_t)slices->chunk_more[i];
         int64_t offset = oci_slice_integer_at(slices->chunk, 4, i);
         if (id < 0 || ids->child_of[id] < 0) {
             OC_FAIL(err, OC_EDATA,
