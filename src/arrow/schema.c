@@ -503,8 +503,10 @@ static void take_place_of_runs(oci_field *field)
 
 static void make_working(oci_field *field)
 {
-    while (field->type == OCI_TYPE_RUN_END_ENCODED) {
+    if (field->type == OCI_TYPE_RUN_END_ENCODED) {
+        make_working(&field->children[1]);
         take_place_of_runs(field);
+        return;
     }
     switch (field->type) {
     case OCI_TYPE_UTF8_VIEW: field->type = OCI_TYPE_UTF8; break;
