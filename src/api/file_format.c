@@ -155,6 +155,16 @@ oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
         *out = OC_FORMAT_ARROW;
     } else if ((n >= 4 && memcmp(head, continuation, 4) == 0) || is_early_stream(head, n)) {
         *out = OC_FORMAT_ARROWS;
+    } else if (memchr(head, 0, (size_t)n) != NULL) {
+        /* A damaged Arrow file must not come out as rows of text. */
+        oc_status status = OC_SET(err, OC_EDATA,
+                                  "could not tell the format of \"%s\": it begins like no Arrow "
+                                  "file, and text has no NUL bytes; if it is not damaged, say the "
+                                  "input format",
+                                  (*file)->name);
+        oci_close(*file, NULL);
+        *file = NULL;
+        return status;
     } else {
         *out = OC_FORMAT_CSV;
     }

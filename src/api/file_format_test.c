@@ -84,10 +84,6 @@ static void first_bytes_tell_the_format_and_are_not_lost(void **state)
         {"\xff\xff\xff\xff", 4, OC_FORMAT_ARROWS},
         {"\xff\xff\xff", 3, OC_FORMAT_CSV},
         {"\x7c\x07\0\0\x10\0\0\0\0\0", 10, OC_FORMAT_ARROWS}, /* before Arrow 0.15 */
-        {"\x7c\x07\0\0\x10\0\0", 7, OC_FORMAT_CSV},
-        {"\x78\x07\0\0\x10\0\0\0\0\0", 10, OC_FORMAT_CSV},
-        {"\x7c\x07\0\0\x12\0\0\0\0\0", 10, OC_FORMAT_CSV},
-        {"\x0c\0\0\0\x10\0\0\0\0\0", 10, OC_FORMAT_CSV},
         {"a,b\n1,2\n3,4\n", 12, OC_FORMAT_CSV},
         {"x", 1, OC_FORMAT_CSV},
         {"", 0, OC_FORMAT_CSV},
@@ -99,6 +95,34 @@ static void first_bytes_tell_the_format_and_are_not_lost(void **state)
                 assert_int_equal(look_and_read(contents[i].bytes, contents[i].size, piece, step),
                                  contents[i].format);
             }
+        }
+    }
+}
+
+/* Arrow with a byte changed must not be taken for rows of text. */
+static void what_is_neither_arrow_nor_text_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        int64_t size;
+    } contents[] = {
+        {"ARROX1\0\0more", 12},
+        {"\xff\xff\xfe\xff\x10\0\0\0x", 9},
+        {"\x7c\x07\0\0\x10\0\0", 7},
+        {"\x78\x07\0\0\x10\0\0\0\0\0", 10},
+        {"\x7c\x07\0\0\x12\0\0\0\0\0", 10},
+        {"\x0c\0\0\0\x10\0\0\0\0\0", 10},
+    };
+    for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
+        for (int64_t piece = 0; piece <= 9; piece++) {
+            oci_file *file =
+                byte_file_open((const uint8_t *)contents[i].bytes, contents[i].size, piece);
+            oc_format format;
+            oc_error err = {0};
+            assert_int_equal(oci_format_of_content(&file, &format, &err), OC_EDATA);
+            assert_null(file);
+            assert_non_null(strstr(err.message, "format of \"memory\""));
         }
     }
 }
@@ -147,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(endings_of_names_tell_the_format),
         cmocka_unit_test(first_bytes_tell_the_format_and_are_not_lost),
+        cmocka_unit_test(what_is_neither_arrow_nor_text_is_refused),
         cmocka_unit_test(a_pipe_that_was_looked_at_stays_a_pipe),
         cmocka_unit_test(a_file_that_cannot_be_read_is_closed),
     };
