@@ -136,6 +136,14 @@ static bool is_early_stream(const uint8_t head[MAGIC_BYTES], int64_t n)
            root < metadata_bytes;
 }
 
+/* Starts of files that the CSV reader refuses by name: UTF-16, gzip, Zstandard, Parquet. */
+static bool is_known_to_csv(const uint8_t head[MAGIC_BYTES])
+{
+    return memcmp(head, "\xFF\xFE", 2) == 0 || memcmp(head, "\xFE\xFF", 2) == 0 ||
+           memcmp(head, "\x1F\x8B", 2) == 0 || memcmp(head, "\x28\xB5\x2F\xFD", 4) == 0 ||
+           memcmp(head, "PAR1", 4) == 0;
+}
+
 oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
 {
     uint8_t head[MAGIC_BYTES] = {0};
@@ -155,7 +163,7 @@ oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
         *out = OC_FORMAT_ARROW;
     } else if ((n >= 4 && memcmp(head, continuation, 4) == 0) || is_early_stream(head, n)) {
         *out = OC_FORMAT_ARROWS;
-    } else if (memchr(head, 0, (size_t)n) != NULL) {
+    } else if (memchr(head, 0, (size_t)n) != NULL && !is_known_to_csv(head)) {
         /* A damaged Arrow file must not come out as rows of text. */
         oc_status status = OC_SET(err, OC_EDATA,
                                   "could not tell the format of \"%s\": it begins like no Arrow "

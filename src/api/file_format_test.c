@@ -85,6 +85,10 @@ static void first_bytes_tell_the_format_and_are_not_lost(void **state)
         {"\xff\xff\xff", 3, OC_FORMAT_CSV},
         {"\x7c\x07\0\0\x10\0\0\0\0\0", 10, OC_FORMAT_ARROWS}, /* before Arrow 0.15 */
         {"a,b\n1,2\n3,4\n", 12, OC_FORMAT_CSV},
+        {"\x1f\x8b\x08\0\0\0\0\0\0\x03", 10, OC_FORMAT_CSV}, /* the CSV reader says what it is */
+        {"\xff\xfe"
+         "a\0b\0",
+         6, OC_FORMAT_CSV},
         {"x", 1, OC_FORMAT_CSV},
         {"", 0, OC_FORMAT_CSV},
     };
