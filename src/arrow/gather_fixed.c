@@ -93,14 +93,19 @@ void oci_gather_fill_bits(oci_gather_job *job, oci_gather_column *column, const 
 
 /* ---- values of one width --------------------------------------------------------------------- */
 
+/* Values of fewer bytes are so many to a line that fetching ahead costs more than it saves. */
+#define NARROW 8
+
 static inline __attribute__((always_inline)) void gather_width(const oci_gather_input *inputs,
                                                                const oci_row_ref *rows, int64_t n,
                                                                uint8_t *out, int64_t width)
 {
     for (int64_t i = 0; i < n; i++) {
-        oci_row_ref ahead = rows[i + OCI_GATHER_AHEAD < n ? i + OCI_GATHER_AHEAD : i];
         oci_row_ref row = rows[i];
-        __builtin_prefetch(inputs[ahead.source].values + (int64_t)ahead.row * width);
+        if (width >= NARROW) {
+            oci_row_ref ahead = rows[i + OCI_GATHER_AHEAD < n ? i + OCI_GATHER_AHEAD : i];
+            __builtin_prefetch(inputs[ahead.source].values + (int64_t)ahead.row * width);
+        }
         memcpy(out + i * width, inputs[row.source].values + (int64_t)row.row * width,
                (size_t)width);
     }
