@@ -1,0 +1,62 @@
+/* Logical and physical columns: how each column of a batch lies in a spill file.
+ *
+ *   PLAIN     as it is: the physical field is the logical one
+ *   LENGTHS   utf8, large_utf8, binary, large_binary as struct<lengths, bytes>, where bytes is a
+ *             run-end encoded binary value: the whole batch's bytes as one run
+ *   PACKED    any type as one run of a binary value (or of a struct of two): the streams of
+ *             encoding/packed_column.h
+ *
+ * Each is legal Arrow, so any reader sees the physical columns; the schema's custom metadata says what
+ * the logical ones are. A layout is fixed for one IPC stream; a run begins another stream when
+ * another layout pays better. See docs/spill-format.md. */
+#ifndef OUTCORE_SPILL_LAYOUT_H
+#define OUTCORE_SPILL_LAYOUT_H
+
+#include "arrow/batch.h"
+#include "encoding/packed_column.h"
+
+typedef enum oci_column_layout {
+    OCI_COLUMN_PLAIN,
+    OCI_COLUMN_LENGTHS,
+    OCI_COLUMN_PACKED
+} oci_column_layout;
+
+/* Immutable, reference-counted, malloc'ed: grows with the schema only. */
+typedef struct oci_spill_layout oci_spill_layout;
+
+/* For writing. `choices[n_fields]`: LENGTHS only for its four types, PACKED for all. */
+OC_NODISCARD oc_status oci_spill_layout_create(oci_schema *logical,
+                                               const oci_column_layout *choices,
+                                               oci_spill_layout **out, oc_error *err);
+/* For reading: from the schema of a schema message. Without metadata of ours every column is plain.
+ * `expected` (may be NULL) is what the reader wants: OC_EDATA names the first column that differs in
+ * name, type or place; nullability and metadata of `expected` win. OC_EUNSUPPORTED: a version or
+ * layout that is not known. */
+OC_NODISCARD oc_status oci_spill_layout_parse(oci_schema *physical, oci_schema *expected,
+                                              oci_spill_layout **out, oc_error *err);
+oci_spill_layout *oci_spill_layout_retain(oci_spill_layout *layout);
+void oci_spill_layout_release(oci_spill_layout *layout); /* NULL is fine */
+
+oci_schema *oci_spill_layout_logical(const oci_spill_layout *layout);
+oci_schema *oci_spill_layout_physical(const oci_spill_layout *layout); /* with metadata of ours */
+oci_column_layout oci_spill_layout_of(const oci_spill_layout *layout, int32_t column);
+bool oci_spill_layout_is_plain(const oci_spill_layout *layout); /* every column */
+
+/* From a compact or any logical batch to a physical one. Plain columns share the batch's memory; the
+ * others are made in one slab, paid from `from`. `packer` was made for the logical schema. The result
+ * keeps `batch` alive. */
+OC_NODISCARD oc_status oci_spill_layout_encode(const oci_spill_layout *layout, oci_packer *packer,
+                                               oci_batch *batch, oci_reservation *from,
+                                               oci_batch **out, oc_error *err);
+/* What encode takes from the reservation at most for any compact batch with a slab of `slab_bytes`,
+ * whatever the layout; and the slab of the physical batch alone. */
+int64_t oci_spill_layout_space_for(const oci_packer *packer, int64_t slab_bytes);
+int64_t oci_spill_layout_slab_bound(const oci_packer *packer, int64_t slab_bytes);
+
+/* Back: a logical batch from a physical one (taken, also on failure). A plain layout gives it as it
+ * is, with the labels of the logical schema. New memory is exactly what the values take, from `mem`.
+ * Nothing is believed: OC_EDATA for what does not fit together. */
+OC_NODISCARD oc_status oci_spill_layout_decode(const oci_spill_layout *layout, oci_batch *physical,
+                                               oci_mem *mem, oci_batch **out, oc_error *err);
+
+#endif /* OUTCORE_SPILL_LAYOUT_H */
