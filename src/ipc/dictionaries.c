@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow/column_range.h"
 #include "base/bits.h"
-#include "ipc/column_range.h"
 #include "ipc/layout_walk.h"
 
 typedef struct concat_job {

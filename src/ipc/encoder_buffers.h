@@ -7,7 +7,7 @@
 #define OUTCORE_IPC_ENCODER_BUFFERS_H
 
 #include "arrow/batch.h"
-#include "ipc/column_range.h"
+#include "arrow/column_range.h"
 
 typedef enum oci_source_kind {
     OCI_SOURCE_BYTES,             /* `size` bytes at `data`, as they lie */

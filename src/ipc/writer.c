@@ -21,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow/column_range.h"
 #include "arrow/gather.h"
 #include "base/bits.h"
-#include "ipc/column_range.h"
 #include "ipc/encoder.h"
 #include "ipc/message.h"
 #include "ipc/writer_dictionaries.h"

@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow/column_range.h"
 #include "base/bits.h"
-#include "ipc/column_range.h"
 #include "ipc/dictionaries.h"
 #include "ipc/dictionary_unify.h"
 #include "ipc/encoder.h"

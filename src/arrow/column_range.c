@@ -1,6 +1,6 @@
 /* See column_range.h. Offsets may lie unaligned, so they are loaded and stored byte by byte, which
  * compiles to plain moves. */
-#include "ipc/column_range.h"
+#include "arrow/column_range.h"
 
 #include <assert.h>
 

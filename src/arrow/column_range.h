@@ -2,10 +2,10 @@
  *
  * A column may be a slice, and a child may have more rows than are used. A message wants buffers
  * that begin with the first row and children of the rows that count: these calls say which rows of
- * a child those are, give the child cut to them, and write the offsets that fit it. The encoder and
- * the joining of dictionaries share them. Only for columns that were validated. */
-#ifndef OUTCORE_IPC_COLUMN_RANGE_H
-#define OUTCORE_IPC_COLUMN_RANGE_H
+ * a child those are, give the child cut to them, and write the offsets that fit it. The IPC encoder,
+ * the joining of dictionaries and packing share them. Only for columns that were validated. */
+#ifndef OUTCORE_ARROW_COLUMN_RANGE_H
+#define OUTCORE_ARROW_COLUMN_RANGE_H
 
 #include "arrow/batch.h"
 
@@ -41,4 +41,4 @@ void oci_write_union_offsets(const oci_column *column, int32_t i, oci_row_range 
 /* Writes range.length run ends, the last of which is base + column->length. */
 void oci_write_run_ends(const oci_column *column, oci_row_range range, int64_t base, uint8_t *to);
 
-#endif /* OUTCORE_IPC_COLUMN_RANGE_H */
+#endif /* OUTCORE_ARROW_COLUMN_RANGE_H */
