@@ -16,13 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/io_posix.h"
+#include "base/random.h"
 
 /* One transfer asks for at most this: Linux cuts at slightly under 2 GiB anyway. */
 #define TRANSFER_BYTES_MAX ((int64_t)1 << 30)
@@ -222,17 +222,18 @@ static int open_retrying(const char *path, int flags, mode_t mode)
     return fd;
 }
 
-/* A name that nobody else has: 64 random bits, or the clock and the process id where getrandom()
- * has none to give (O_EXCL and the retries below keep that safe). */
+/* A name that nobody else has: 64 random bits, or the clock and the process id where the system has
+ * none to give (O_EXCL and the retries below keep that safe). */
 static void random_path(const char *folder, char *path, size_t size)
 {
-    uint64_t random = 0;
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
+    uint64_t number = 0;
+    const oci_random *random = oci_system_random();
+    if (random->fill(random->self, &number, sizeof number) != 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        random = ((uint64_t)now.tv_sec << 30) ^ (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 40);
+        number = ((uint64_t)now.tv_sec << 30) ^ (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 40);
     }
-    snprintf(path, size, "%s/outcore-%016" PRIx64 ".tmp", folder, random);
+    snprintf(path, size, "%s/outcore-%016" PRIx64 ".tmp", folder, number);
 }
 
 /* Creates a file under a random name in `folder`; *name gets it, from malloc. Returns -1 with

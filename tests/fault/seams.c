@@ -25,8 +25,8 @@
 #define FILES_MAX  4096
 
 static const char *const kind_names[FAULT_KINDS] = {
-    "memory", "budget", "open",   "read",  "write", "close",
-    "name",   "stat",   "thread", "eintr", "short", "advice",
+    "memory", "budget", "open",   "read",  "write", "close",  "name",
+    "stat",   "random", "thread", "eintr", "short", "advice",
 };
 
 typedef struct live_block {
@@ -496,6 +496,24 @@ ZSTD_DCtx *__wrap_ZSTD_createDCtx(void)
     return fails(FAULT_MEMORY, SITE) ? NULL : __real_ZSTD_createDCtx();
 }
 
+/* Weak: there is no libsodium in builds without encryption, and nobody who calls these. */
+#pragma weak __real_sodium_malloc
+#pragma weak __real_sodium_free
+REAL(void *, sodium_malloc, size_t size);
+void *__wrap_sodium_malloc(size_t size)
+{
+    void *ptr = fails(FAULT_MEMORY, SITE) ? NULL : __real_sodium_malloc(size);
+    add_live(ptr, SITE);
+    return ptr;
+}
+
+REAL(void, sodium_free, void *ptr);
+void __wrap_sodium_free(void *ptr)
+{
+    remove_live(ptr);
+    __real_sodium_free(ptr);
+}
+
 #define LZ4_FAILED ((size_t)-1) /* any error code */
 
 REAL(size_t, LZ4F_createCompressionContext, LZ4F_cctx **out, unsigned version);
@@ -848,7 +866,7 @@ int __wrap_fchown(int fd, uid_t user, gid_t group)
 REAL(ssize_t, getrandom, void *buf, size_t size, unsigned flags);
 ssize_t __wrap_getrandom(void *buf, size_t size, unsigned flags)
 {
-    return fails_with(FAULT_ADVICE, EAGAIN, SITE) ? -1 : __real_getrandom(buf, size, flags);
+    return fails_with(FAULT_RANDOM, ENOSYS, SITE) ? -1 : __real_getrandom(buf, size, flags);
 }
 
 /* ---- threads ---- */

@@ -30,11 +30,12 @@ typedef enum fault_kind {
     FAULT_CLOSE,  /* closes, and reports EIO */
     FAULT_NAME,   /* linkat, rename, unlink, fchmod: EIO */
     FAULT_STAT,   /* fstat, sizes of files: EIO */
+    FAULT_RANDOM, /* getrandom: ENOSYS; keys need it, names can do without */
     /* From here on the answer must be right all the same. */
     FAULT_THREAD, /* EAGAIN */
     FAULT_EINTR,  /* open, read, write are interrupted */
     FAULT_SHORT,  /* read and write transfer half */
-    FAULT_ADVICE, /* fallocate, getrandom, fchown, madvise: what there is another way for */
+    FAULT_ADVICE, /* fallocate, fchown, madvise: what there is another way for */
     FAULT_KINDS
 } fault_kind;
 
