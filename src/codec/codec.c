@@ -49,14 +49,24 @@ bool oci_codec_parse(const char *text, oci_codec_id *out)
 oc_status oci_codec_create(oci_codec_id id, int level, oci_codec **out, oc_error *err)
 {
     assert(id <= OCI_CODEC_ZSTD);
+    OC_TRY(codecs[id].ops->create(out, err));
+    (*out)->ops = codecs[id].ops;
+    (*out)->id = id;
+    oc_status status = oci_codec_set_level(*out, level, err);
+    if (status != OC_OK) {
+        oci_codec_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+oc_status oci_codec_set_level(oci_codec *codec, int level, oc_error *err)
+{
     if (level < -10 || level > 9) {
         OC_FAIL(err, OC_EINVAL,
                 "compression level %d is out of range: use -10 to 9, or 0 for the default", level);
     }
-    OC_TRY(codecs[id].ops->create(level, out, err));
-    (*out)->ops = codecs[id].ops;
-    (*out)->id = id;
-    return OC_OK;
+    return codec->ops->set_level == NULL ? OC_OK : codec->ops->set_level(codec, level, err);
 }
 
 void oci_codec_destroy(oci_codec *codec)
@@ -121,9 +131,8 @@ oc_status oci_codec_stream_step(oci_codec *codec, const void *src, int64_t *src_
 
 /* ---- none ------------------------------------------------------------------------------------ */
 
-static oc_status none_create(int level, oci_codec **out, oc_error *err)
+static oc_status none_create(oci_codec **out, oc_error *err)
 {
-    (void)level;
     *out = calloc(1, sizeof **out);
     if (*out == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while making a codec");

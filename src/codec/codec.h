@@ -21,6 +21,8 @@ typedef struct oci_codec oci_codec;
  * mode). Levels -10..9 are taken, OC_EINVAL else. A codec "none" copies. Contexts are made when
  * they are first needed. */
 OC_NODISCARD oc_status oci_codec_create(oci_codec_id id, int level, oci_codec **out, oc_error *err);
+/* Another level from the next frame on; contexts are kept. */
+OC_NODISCARD oc_status oci_codec_set_level(oci_codec *codec, int level, oc_error *err);
 void oci_codec_destroy(oci_codec *codec); /* NULL is fine */
 
 /* Largest size that compressing `size` bytes can give. For any k sizes, the sum of the bounds is at

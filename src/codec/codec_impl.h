@@ -6,7 +6,9 @@
 
 /* One per library. `codec` is the oci_codec that create() made. */
 typedef struct oci_codec_ops {
-    oc_status (*create)(int level, oci_codec **out, oc_error *err);
+    oc_status (*create)(oci_codec **out, oc_error *err);
+    /* May be NULL. Called right after create(), and whenever the level changes; 0 = default. */
+    oc_status (*set_level)(oci_codec *codec, int level, oc_error *err);
     void (*destroy)(oci_codec *codec);
     int64_t (*bound)(int64_t size);
     int64_t (*content_max)(const void *src, int64_t size);

@@ -23,14 +23,20 @@ typedef struct lz4_codec {
     LZ4F_dctx *decompressor; /* NULL until first needed */
 } lz4_codec;
 
-static oc_status lz4_create(int level, oci_codec **out, oc_error *err)
+static oc_status lz4_create(oci_codec **out, oc_error *err)
 {
     lz4_codec *self = calloc(1, sizeof *self);
     if (self == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while making a codec");
     }
-    self->level = level;
     *out = &self->base;
+    return OC_OK;
+}
+
+static oc_status lz4_set_level(oci_codec *codec, int level, oc_error *err)
+{
+    (void)err;
+    ((lz4_codec *)codec)->level = level;
     return OC_OK;
 }
 
@@ -185,6 +191,7 @@ static oc_status lz4_stream_step(oci_codec *codec, const void *src, int64_t *src
 
 const oci_codec_ops oci_codec_lz4_ops = {
     .create = lz4_create,
+    .set_level = lz4_set_level,
     .destroy = lz4_destroy,
     .bound = lz4_bound,
     .content_max = lz4_content_max,

@@ -353,6 +353,34 @@ static void bounds_of_parts_add_up(void **state)
     }
 }
 
+/* A codec that went through other levels gives the frames of a fresh one. */
+static void level_changes_from_frame_to_frame(void **state)
+{
+    (void)state;
+    enum { SIZE = 300000 };
+    static const int levels[] = {9, -10, 3, 1, 0, 6, 3};
+    uint8_t *data = make_data(1, SIZE);
+    for (size_t c = 0; c < 3; c++) {
+        oci_codec *codec = make_codec(all_codecs[c], -5);
+        for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
+            oci_codec *fresh = make_codec(all_codecs[c], levels[l]);
+            int64_t a_size = 0;
+            int64_t b_size = 0;
+            assert_int_equal(oci_codec_set_level(codec, levels[l], NULL), OC_OK);
+            uint8_t *a = compress(codec, all_codecs[c], data, SIZE, &a_size);
+            uint8_t *b = compress(fresh, all_codecs[c], data, SIZE, &b_size);
+            assert_int_equal(a_size, b_size);
+            assert_memory_equal(a, b, (size_t)a_size);
+            free(a);
+            free(b);
+            oci_codec_destroy(fresh);
+        }
+        assert_int_equal(oci_codec_set_level(codec, 10, NULL), OC_EINVAL);
+        oci_codec_destroy(codec);
+    }
+    free(data);
+}
+
 static void names_parse_and_levels_are_checked(void **state)
 {
     (void)state;
@@ -390,6 +418,7 @@ int main(void)
         cmocka_unit_test(zstd_window_beyond_8_mib_is_refused_by_name_piecewise_only),
         cmocka_unit_test(claims_beyond_what_a_frame_can_hold_are_seen_early),
         cmocka_unit_test(bounds_of_parts_add_up),
+        cmocka_unit_test(level_changes_from_frame_to_frame),
         cmocka_unit_test(names_parse_and_levels_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

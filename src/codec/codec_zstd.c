@@ -25,13 +25,12 @@ typedef struct zstd_codec {
     ZSTD_DCtx *decompressor; /* NULL until first needed */
 } zstd_codec;
 
-static oc_status zstd_create(int level, oci_codec **out, oc_error *err)
+static oc_status zstd_create(oci_codec **out, oc_error *err)
 {
     zstd_codec *self = calloc(1, sizeof *self);
     if (self == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while making a codec");
     }
-    self->level = level == 0 ? 1 : level;
     *out = &self->base;
     return OC_OK;
 }
@@ -62,22 +61,37 @@ static int64_t zstd_content_max(const void *src, int64_t size)
     return blocks > INT64_MAX / ZSTD_BLOCKSIZE_MAX ? INT64_MAX : blocks * ZSTD_BLOCKSIZE_MAX;
 }
 
+/* 0 leaves a log to the library. */
+static oc_status set_parameters(ZSTD_CCtx *context, int level, oc_error *err)
+{
+    int window_log = level > 2 ? WINDOW_LOG_COMPRESS : 0;
+    int table_log = level > 2 ? TABLE_LOG_COMPRESS : 0;
+    if (ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, table_log)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, table_log))) {
+        OC_FAIL(err, OC_EINTERNAL, "could not set zstd level %d", level);
+    }
+    return OC_OK;
+}
+
+static oc_status zstd_set_level(oci_codec *codec, int level, oc_error *err)
+{
+    zstd_codec *self = (zstd_codec *)codec;
+    self->level = level == 0 ? 1 : level;
+    return self->compressor == NULL ? OC_OK : set_parameters(self->compressor, self->level, err);
+}
+
 static oc_status make_compressor(zstd_codec *self, oc_error *err)
 {
     ZSTD_CCtx *context = ZSTD_createCCtx();
     if (context == NULL) {
         OC_FAIL(err, OC_ENOMEM, "out of memory while making a zstd compressor");
     }
-    size_t code = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, self->level);
-    if (self->level > 2) {
-        code |= ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, WINDOW_LOG_COMPRESS);
-        code |= ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, TABLE_LOG_COMPRESS);
-        code |= ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, TABLE_LOG_COMPRESS);
-    }
-    /* Setting a parameter gives the value that was set. */
-    if (ZSTD_isError(code)) {
+    oc_status status = set_parameters(context, self->level, err);
+    if (status != OC_OK) {
         ZSTD_freeCCtx(context);
-        OC_FAIL(err, OC_EINTERNAL, "could not set zstd level %d", self->level);
+        return status;
     }
     self->compressor = context;
     return OC_OK;
@@ -181,6 +195,7 @@ static oc_status zstd_stream_step(oci_codec *codec, const void *src, int64_t *sr
 
 const oci_codec_ops oci_codec_zstd_ops = {
     .create = zstd_create,
+    .set_level = zstd_set_level,
     .destroy = zstd_destroy,
     .bound = zstd_bound,
     .content_max = zstd_content_max,
