@@ -20,7 +20,7 @@ typedef struct encoded {
 static encoded encode(const ipc_fixture *f, const oci_batch *batch, oci_codec_id codec)
 {
     oci_ipc_encoder *encoder = make_encoder(f, batch->schema, codec);
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     encoded out = {0};
     assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &out.size, NULL), OC_OK);
     out.data = malloc((size_t)out.size);
@@ -708,7 +708,7 @@ static three_messages encode_three(const ipc_fixture *f, const oci_batch *batch)
     three_messages out = {0};
     oci_ipc_encoder *encoder = make_encoder(f, batch->schema, OCI_CODEC_NONE);
     const oci_ipc_extent *extents = NULL;
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &out.all.size, NULL), OC_OK);
     out.all.data = malloc((size_t)out.all.size);
     memcpy(out.all.data, data, (size_t)out.all.size);

@@ -9,9 +9,12 @@
  * zeros to the room that was left.
  *
  * Buffers. encoder_buffers.c says what the buffers of each column and its children are. Without a
- * codec each is made at its place. With one it is compressed from where it lies to its place; only
- * what has to be moved first (bits, rebased offsets, views) is made in the scratch room at the end
- * of the buffer.
+ * codec each is made at its place. With one it is compressed from where it lies to its place
+ * (encoder_pack.c); only what has to be moved first (bits, rebased offsets, views) is made in the
+ * scratch room at the end of the buffer.
+ *
+ * Where the codec may change from batch to batch, heads and bounds are those of the codec that takes
+ * most, so that what was left in front of a slab or set aside holds for all.
  *
  * Dictionaries may be at any depth and in the values of others. They are listed with those inside
  * before those around them, which is the order of their messages; a dictionary is sent again also
@@ -32,6 +35,7 @@
 #include "arrow/gather.h"
 #include "base/bits.h"
 #include "ipc/encoder_buffers.h"
+#include "ipc/encoder_pack.h"
 #include "ipc/layout_walk.h"
 #include "ipc/message.h"
 
@@ -45,7 +49,8 @@ typedef struct sent_dictionary {
     int64_t id;
     int32_t first_inside;     /* those in its values are listed from here on up to itself */
     int64_t head_bytes;       /* of a dictionary message, without view buffers */
-    int64_t n_plain_buffers;  /* of one, the same */
+    oci_tree_shape shape;     /* of one, the same */
+    int64_t first_buffer;     /* as the packer numbers them */
     const oci_column *values; /* of the batch at hand */
     bool is_sent;
     bool is_due;             /* in this batch */
@@ -55,11 +60,12 @@ typedef struct sent_dictionary {
 
 struct oci_ipc_encoder {
     oci_schema *schema;
-    oci_codec_id codec_id;
-    oci_codec *codec; /* NULL for none */
+    oci_packer packer;
+    bool with_checksum; /* messages have a slot for one */
     oci_mem *mem;
     int64_t head_bytes;
-    oci_tree_shape shape; /* of a record batch */
+    oci_tree_shape shape;    /* of a record batch */
+    int64_t n_plain_buffers; /* of a batch and all its dictionaries, without view buffers */
     int32_t n_dictionaries;
     sent_dictionary *dictionaries;
     oci_bytes schema_message;
@@ -105,22 +111,39 @@ static oc_status make_lists(oci_ipc_encoder *encoder, const oci_tree_shape *larg
     return OC_OK;
 }
 
+static const uint8_t *checksum_slot(const oci_ipc_encoder *encoder)
+{
+    return encoder->with_checksum ? end_marker : NULL; /* any address asks for a slot */
+}
+
 /* Builds a header with nothing but zeros in its lists, which are all zero still, to see its
- * size. */
+ * size. A codec makes it longer. */
 static oc_status find_head_bytes(const oci_ipc_encoder *encoder, oci_message_kind kind,
                                  const oci_tree_shape *shape, int64_t *out, oc_error *err)
 {
+    bool may_compress = oci_packer_may_compress(&encoder->packer);
     oci_message fields = {.kind = kind,
                           .n_nodes = shape->n_nodes,
                           .n_buffers = shape->n_buffers,
                           .n_variadic = shape->n_variadic,
-                          .codec = encoder->codec_id};
+                          .codec = may_compress ? OCI_CODEC_ZSTD : OCI_CODEC_NONE,
+                          .checksum = checksum_slot(encoder)};
     oci_bytes bytes = {0};
     OC_TRY(oci_message_build_batch(&fields, encoder->nodes, encoder->buffers, encoder->variadic,
                                    &bytes, err));
     *out = oci_round_up(bytes.size, HEAD_ALIGN);
     free(bytes.data);
     return OC_OK;
+}
+
+static oc_status find_all_head_bytes(oci_ipc_encoder *encoder, oc_error *err)
+{
+    for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
+        sent_dictionary *dictionary = &encoder->dictionaries[i];
+        OC_TRY(find_head_bytes(encoder, OCI_MESSAGE_DICTIONARY, &dictionary->shape,
+                               &dictionary->head_bytes, err));
+    }
+    return find_head_bytes(encoder, OCI_MESSAGE_BATCH, &encoder->shape, &encoder->head_bytes, err);
 }
 
 static void widen_shape(oci_tree_shape *largest, const oci_tree_shape *shape)
@@ -145,24 +168,22 @@ static void measure_dictionaries(const oci_field *field, oci_tree_shape *largest
 }
 
 /* Lists the dictionaries of a tree. */
-static oc_status add_dictionaries(oci_ipc_encoder *encoder, const oci_field *field,
-                                  int64_t *next_id, oc_error *err)
+static void add_dictionaries(oci_ipc_encoder *encoder, const oci_field *field, int64_t *next_id)
 {
     for (int32_t i = 0; i < field->n_children; i++) {
-        OC_TRY(add_dictionaries(encoder, &field->children[i], next_id, err));
+        add_dictionaries(encoder, &field->children[i], next_id);
     }
     if (field->dictionary == NULL) {
-        return OC_OK;
+        return;
     }
     int64_t id = (*next_id)++;
     int32_t first_inside = encoder->n_dictionaries;
-    OC_TRY(add_dictionaries(encoder, field->dictionary, next_id, err));
+    add_dictionaries(encoder, field->dictionary, next_id);
     sent_dictionary *dictionary = &encoder->dictionaries[encoder->n_dictionaries++];
-    oci_tree_shape values = {0};
-    oci_field_add_shape(field->dictionary, OCI_IPC_V5, &values);
     *dictionary = (sent_dictionary){
-        .id = id, .first_inside = first_inside, .n_plain_buffers = values.n_buffers};
-    return find_head_bytes(encoder, OCI_MESSAGE_DICTIONARY, &values, &dictionary->head_bytes, err);
+        .id = id, .first_inside = first_inside, .first_buffer = encoder->n_plain_buffers};
+    oci_field_add_shape(field->dictionary, OCI_IPC_V5, &dictionary->shape);
+    encoder->n_plain_buffers += dictionary->shape.n_buffers;
 }
 
 static oc_status describe_schema(oci_ipc_encoder *encoder, oc_error *err)
@@ -180,10 +201,11 @@ static oc_status describe_schema(oci_ipc_encoder *encoder, oc_error *err)
         return fail_memory(err);
     }
     int64_t next_id = 0;
+    encoder->n_plain_buffers = encoder->shape.n_buffers;
     for (int32_t i = 0; i < schema->n_fields; i++) {
-        OC_TRY(add_dictionaries(encoder, &schema->fields[i], &next_id, err));
+        add_dictionaries(encoder, &schema->fields[i], &next_id);
     }
-    return find_head_bytes(encoder, OCI_MESSAGE_BATCH, &encoder->shape, &encoder->head_bytes, err);
+    return find_all_head_bytes(encoder, err);
 }
 
 oc_status oci_ipc_encoder_create(oci_schema *schema, oci_codec_id codec, int level, oci_mem *mem,
@@ -195,12 +217,9 @@ oc_status oci_ipc_encoder_create(oci_schema *schema, oci_codec_id codec, int lev
         return fail_memory(err);
     }
     encoder->schema = oci_schema_retain(schema);
-    encoder->codec_id = codec;
     encoder->mem = mem;
     oc_status status = OC_OK;
-    if (codec != OCI_CODEC_NONE) {
-        OC_GOTO(oci_codec_create(codec, level, &encoder->codec, err));
-    }
+    OC_GOTO(oci_packer_set(&encoder->packer, codec, level, err));
     OC_GOTO(describe_schema(encoder, err));
     *out = encoder;
 done:
@@ -210,13 +229,29 @@ done:
     return status;
 }
 
+oc_status oci_ipc_encoder_for_spill(oci_ipc_encoder *encoder, bool with_checksum,
+                                    bool codec_changes, oc_error *err)
+{
+    encoder->with_checksum = with_checksum;
+    encoder->packer.changes = codec_changes;
+    OC_TRY(oci_packer_rest(&encoder->packer, encoder->n_plain_buffers, err));
+    return find_all_head_bytes(encoder, err);
+}
+
+oc_status oci_ipc_encoder_set_codec(oci_ipc_encoder *encoder, oci_codec_id codec, int level,
+                                    oc_error *err)
+{
+    assert(encoder->packer.changes);
+    return oci_packer_set(&encoder->packer, codec, level, err);
+}
+
 void oci_ipc_encoder_destroy(oci_ipc_encoder *encoder)
 {
     if (encoder == NULL) {
         return;
     }
     oci_ipc_encoder_trim(encoder, NULL);
-    oci_codec_destroy(encoder->codec);
+    oci_packer_deinit(&encoder->packer);
     free(encoder->schema_message.data);
     free(encoder->nodes);
     free(encoder->variadic);
@@ -248,18 +283,12 @@ int32_t oci_ipc_encoder_extents(const oci_ipc_encoder *encoder, const oci_ipc_ex
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct measure {
-    oci_codec_id codec;
+    const oci_packer *packer;
     int64_t n_buffers;
     int64_t n_view_buffers;
     int64_t bytes;   /* bound of the body */
     int64_t scratch; /* largest buffer that has to be made before it is compressed */
 } measure;
-
-/* Bound of a compressed buffer: its length, then the frame or the bytes as they are. */
-static int64_t packed_bound(oci_codec_id codec, int64_t size)
-{
-    return 8 + oci_max64(size, oci_codec_bound(codec, size));
-}
 
 static oc_status measure_buffer(void *arg, const oci_buffer_source *source, oc_error *err)
 {
@@ -267,11 +296,11 @@ static oc_status measure_buffer(void *arg, const oci_buffer_source *source, oc_e
     measure *m = arg;
     m->n_buffers++;
     int64_t size = source->size;
-    if (m->codec != OCI_CODEC_NONE && size > 0) {
+    if (oci_packer_may_compress(m->packer) && size > 0) {
         if (source->kind != OCI_SOURCE_BYTES) {
             m->scratch = oci_max64(m->scratch, oci_round_up(size, BODY_ALIGN));
         }
-        size = packed_bound(m->codec, size);
+        size = oci_packer_bound(m->packer, size);
     }
     m->bytes += oci_round_up(size, BODY_ALIGN);
     return OC_OK;
@@ -328,12 +357,12 @@ static void note_dictionaries(oci_ipc_encoder *encoder, const oci_batch *batch)
  * `due_only` the dictionaries that are to be sent, else all. The dictionaries are noted. */
 static measure measure_batch(const oci_ipc_encoder *encoder, const oci_batch *batch, bool due_only)
 {
-    measure total = {.codec = encoder->codec_id};
-    measure rows = {.codec = encoder->codec_id};
+    measure total = {.packer = &encoder->packer};
+    measure rows = {.packer = &encoder->packer};
     for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
         const sent_dictionary *dictionary = &encoder->dictionaries[i];
         if (dictionary->is_due || !due_only) {
-            measure values = {.codec = encoder->codec_id};
+            measure values = {.packer = &encoder->packer};
             measure_column(&values, dictionary->values);
             total.bytes += dictionary_head(dictionary, &values) + values.bytes;
             total.scratch = oci_max64(total.scratch, values.scratch);
@@ -393,7 +422,7 @@ static oc_status take_from_slab(void *arg, const oci_buffer_source *source, oc_e
 
 static bool may_lie_in_slab(const oci_ipc_encoder *encoder, const oci_batch *batch)
 {
-    return encoder->codec_id == OCI_CODEC_NONE && encoder->n_dictionaries == 0 &&
+    return encoder->packer.id == OCI_CODEC_NONE && encoder->n_dictionaries == 0 &&
            encoder->shape.n_variadic == 0 && batch->slab != NULL &&
            batch->head_bytes >= encoder->head_bytes && batch->body_bytes >= 0 &&
            batch->body_bytes % BODY_ALIGN == 0;
@@ -418,7 +447,8 @@ static bool find_in_slab(const oci_ipc_encoder *encoder, const oci_batch *batch)
 
 int64_t oci_ipc_encoder_bound(oci_ipc_encoder *encoder, const oci_batch *batch)
 {
-    if (may_lie_in_slab(encoder, batch) && find_in_slab(encoder, batch)) {
+    if (!encoder->packer.changes && may_lie_in_slab(encoder, batch) &&
+        find_in_slab(encoder, batch)) {
         return 0;
     }
     note_dictionaries(encoder, batch);
@@ -428,22 +458,21 @@ int64_t oci_ipc_encoder_bound(oci_ipc_encoder *encoder, const oci_batch *batch)
 
 int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab_bytes)
 {
-    if (encoder->codec_id == OCI_CODEC_NONE && encoder->n_dictionaries == 0) {
+    const oci_packer *packer = &encoder->packer;
+    bool may_compress = oci_packer_may_compress(packer);
+    if (!may_compress && encoder->n_dictionaries == 0) {
         return 0;
     }
-    int64_t n_buffers = encoder->shape.n_buffers;
+    int64_t n_buffers = encoder->n_plain_buffers;
     int64_t bytes = encoder->head_bytes;
     for (int32_t i = 0; i < encoder->n_dictionaries; i++) {
-        const sent_dictionary *dictionary = &encoder->dictionaries[i];
-        n_buffers += dictionary->n_plain_buffers;
-        bytes += dictionary->head_bytes;
+        bytes += encoder->dictionaries[i].head_bytes;
     }
-    if (encoder->codec_id == OCI_CODEC_NONE) {
+    if (!may_compress) {
         return bytes + slab_bytes + n_buffers * BODY_ALIGN;
     }
-    return bytes + oci_codec_bound(encoder->codec_id, slab_bytes) +
-           n_buffers * (oci_codec_bound(encoder->codec_id, 1) + 8 + BODY_ALIGN) +
-           GATHER_BITMAP_BYTES;
+    return bytes + oci_packer_bound(packer, slab_bytes) +
+           n_buffers * (oci_packer_bound(packer, 1) + BODY_ALIGN) + GATHER_BITMAP_BYTES;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -453,6 +482,7 @@ typedef struct body_writer {
     oci_ipc_encoder *encoder;
     uint8_t *body;
     uint8_t *scratch;
+    int64_t first_buffer; /* as the packer numbers them */
     int64_t end;
     int64_t n_nodes;
     int64_t n_buffers;
@@ -471,37 +501,15 @@ static void write_views(void *arg, int64_t n_view_buffers)
     writer->encoder->variadic[writer->n_variadic++] = n_view_buffers;
 }
 
-/* Length prefix and frame, or -1 and the bytes as they are where that is not longer. */
-static oc_status pack_buffer(body_writer *writer, const oci_buffer_source *source, uint8_t *to,
-                             int64_t *size, oc_error *err)
-{
-    oci_ipc_encoder *encoder = writer->encoder;
-    const uint8_t *from = source->data;
-    if (source->kind != OCI_SOURCE_BYTES) {
-        oci_buffer_source_copy(source, writer->scratch);
-        from = writer->scratch;
-    }
-    int64_t packed = 0;
-    int64_t room = oci_codec_bound(encoder->codec_id, source->size);
-    OC_TRY(oci_codec_compress(encoder->codec, from, source->size, to + 8, room, &packed, err));
-    bool pays = packed < source->size;
-    oci_store_le64(to, (uint64_t)(pays ? source->size : -1));
-    if (!pays) {
-        memcpy(to + 8, from, (size_t)source->size);
-        packed = source->size;
-    }
-    *size = 8 + packed;
-    return OC_OK;
-}
-
 static oc_status write_buffer(void *arg, const oci_buffer_source *source, oc_error *err)
 {
     body_writer *writer = arg;
     oci_ipc_encoder *encoder = writer->encoder;
     uint8_t *to = writer->body + writer->end;
     int64_t size = source->size;
-    if (size > 0 && encoder->codec != NULL) {
-        OC_TRY(pack_buffer(writer, source, to, &size, err));
+    if (size > 0 && encoder->packer.id != OCI_CODEC_NONE) {
+        OC_TRY(oci_packer_pack(&encoder->packer, source, writer->first_buffer + writer->n_buffers,
+                               writer->scratch, to, &size, err));
     } else {
         oci_buffer_source_copy(source, to);
     }
@@ -535,29 +543,40 @@ static void add_extent(oci_ipc_encoder *encoder, int64_t offset, int64_t head_by
                                                               .dictionary = is_dictionary};
 }
 
-/* Writes one message of these columns at *at of the buffer and moves *at behind it. `fields` has
- * kind, length and id. */
+/* What a message is made of, beside its fields. */
+typedef struct message_plan {
+    const oci_column *columns;
+    int32_t n_columns;
+    int64_t head_bytes;
+    int64_t scratch_bytes; /* kept free at the end of the buffer */
+    int64_t first_buffer;  /* as the packer numbers them */
+} message_plan;
+
+/* Writes one message at *at of the buffer and moves *at behind it. `fields` has kind, length and
+ * id. */
 static oc_status write_message(oci_ipc_encoder *encoder, oci_message *fields,
-                               const oci_column *columns, int32_t n, int64_t head_bytes,
-                               int64_t scratch_bytes, int64_t *at, oc_error *err)
+                               const message_plan *plan, int64_t *at, oc_error *err)
 {
+    int64_t head_bytes = plan->head_bytes;
     body_writer writer = {.encoder = encoder,
                           .body = encoder->buffer + *at + head_bytes,
-                          .scratch = encoder->buffer + encoder->capacity - scratch_bytes};
+                          .scratch = encoder->buffer + encoder->capacity - plan->scratch_bytes,
+                          .first_buffer = plan->first_buffer};
     oci_column_visitor visitor = {
         .arg = &writer, .node = write_node, .buffer = write_buffer, .views = write_views};
-    for (int32_t i = 0; i < n; i++) {
-        OC_TRY(oci_column_visit(&columns[i], &visitor, err));
+    for (int32_t i = 0; i < plan->n_columns; i++) {
+        OC_TRY(oci_column_visit(&plan->columns[i], &visitor, err));
     }
-    fields->codec = encoder->codec_id;
+    fields->codec = encoder->packer.id;
     fields->n_nodes = writer.n_nodes;
     fields->n_buffers = writer.n_buffers;
     fields->n_variadic = writer.n_variadic;
     fields->body_bytes = writer.end;
+    fields->checksum = checksum_slot(encoder);
     OC_TRY(write_head(encoder, fields, encoder->buffer + *at, head_bytes, err));
     add_extent(encoder, *at, head_bytes, writer.end, fields->kind == OCI_MESSAGE_DICTIONARY);
     *at += head_bytes + writer.end;
-    assert(*at <= encoder->capacity - scratch_bytes);
+    assert(*at <= encoder->capacity - plan->scratch_bytes);
     return OC_OK;
 }
 
@@ -631,13 +650,17 @@ static oc_status write_dictionaries(oci_ipc_encoder *encoder, int64_t scratch_by
             continue;
         }
         const oci_column *values = dictionary->values;
-        measure m = {.codec = encoder->codec_id};
+        measure m = {.packer = &encoder->packer};
         measure_column(&m, values);
         oci_message fields = {.kind = OCI_MESSAGE_DICTIONARY,
                               .length = values->length,
                               .dictionary_id = dictionary->id};
-        OC_TRY(write_message(encoder, &fields, values, 1, dictionary_head(dictionary, &m),
-                             scratch_bytes, at, err));
+        message_plan plan = {.columns = values,
+                             .n_columns = 1,
+                             .head_bytes = dictionary_head(dictionary, &m),
+                             .scratch_bytes = scratch_bytes,
+                             .first_buffer = dictionary->first_buffer};
+        OC_TRY(write_message(encoder, &fields, &plan, at, err));
     }
     return OC_OK;
 }
@@ -654,26 +677,30 @@ static void mark_sent(oci_ipc_encoder *encoder)
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-oc_status oci_ipc_encode_schema(oci_ipc_encoder *encoder, const uint8_t **data, int64_t *size,
+oc_status oci_ipc_encode_schema(oci_ipc_encoder *encoder, uint8_t **data, int64_t *size,
                                 oc_error *err)
 {
+    encoder->n_extents = 0;
     if (encoder->schema_message.data == NULL) {
-        OC_TRY(oci_message_build_schema(encoder->schema, &encoder->schema_message, err));
+        OC_TRY(oci_message_build_schema(encoder->schema, encoder->with_checksum,
+                                        &encoder->schema_message, err));
     }
+    add_extent(encoder, 0, encoder->schema_message.size, 0, false);
     *data = encoder->schema_message.data;
     *size = encoder->schema_message.size;
     return OC_OK;
 }
 
 /* The lists are filled. */
-static oc_status encode_in_slab(oci_ipc_encoder *encoder, const oci_batch *batch,
-                                const uint8_t **data, int64_t *size, oc_error *err)
+static oc_status encode_in_slab(oci_ipc_encoder *encoder, const oci_batch *batch, uint8_t **data,
+                                int64_t *size, oc_error *err)
 {
     oci_message fields = {.kind = OCI_MESSAGE_BATCH,
                           .body_bytes = batch->body_bytes,
                           .length = batch->length,
                           .n_nodes = encoder->shape.n_nodes,
-                          .n_buffers = encoder->shape.n_buffers};
+                          .n_buffers = encoder->shape.n_buffers,
+                          .checksum = checksum_slot(encoder)};
     uint8_t *head = (uint8_t *)batch->slab + batch->head_bytes - encoder->head_bytes;
     OC_TRY(write_head(encoder, &fields, head, encoder->head_bytes, err));
     add_extent(encoder, 0, encoder->head_bytes, batch->body_bytes, false);
@@ -683,7 +710,7 @@ static oc_status encode_in_slab(oci_ipc_encoder *encoder, const oci_batch *batch
 }
 
 static oc_status encode_in_buffer(oci_ipc_encoder *encoder, const oci_batch *batch,
-                                  oci_reservation *from, const uint8_t **data, int64_t *size,
+                                  oci_reservation *from, uint8_t **data, int64_t *size,
                                   oc_error *err)
 {
     find_due_dictionaries(encoder, batch);
@@ -693,9 +720,11 @@ static oc_status encode_in_buffer(oci_ipc_encoder *encoder, const oci_batch *bat
     int64_t at = 0;
     OC_TRY(write_dictionaries(encoder, total.scratch, &at, err));
     oci_message fields = {.kind = OCI_MESSAGE_BATCH, .length = batch->length};
-    OC_TRY(write_message(encoder, &fields, batch->columns, encoder->schema->n_fields,
-                         head_with_views(encoder->head_bytes, total.n_view_buffers), total.scratch,
-                         &at, err));
+    message_plan plan = {.columns = batch->columns,
+                         .n_columns = encoder->schema->n_fields,
+                         .head_bytes = head_with_views(encoder->head_bytes, total.n_view_buffers),
+                         .scratch_bytes = total.scratch};
+    OC_TRY(write_message(encoder, &fields, &plan, &at, err));
     mark_sent(encoder);
     *data = encoder->buffer;
     *size = at;
@@ -703,8 +732,7 @@ static oc_status encode_in_buffer(oci_ipc_encoder *encoder, const oci_batch *bat
 }
 
 oc_status oci_ipc_encode_batch(oci_ipc_encoder *encoder, const oci_batch *batch,
-                               oci_reservation *from, const uint8_t **data, int64_t *size,
-                               oc_error *err)
+                               oci_reservation *from, uint8_t **data, int64_t *size, oc_error *err)
 {
     assert(batch->schema->n_fields == encoder->schema->n_fields);
     encoder->n_extents = 0;

@@ -27,6 +27,15 @@ typedef struct oci_ipc_encoder oci_ipc_encoder;
  * views). */
 OC_NODISCARD oc_status oci_ipc_encoder_create(oci_schema *schema, oci_codec_id codec, int level,
                                               oci_mem *mem, oci_ipc_encoder **out, oc_error *err);
+/* For spill files: messages get a slot for a checksum; the codec may change from batch to batch with
+ * oci_ipc_encoder_set_codec() (bounds and head bytes hold for all codecs); and a buffer that a codec
+ * gained nothing on in the last batches is stored as it is for a while without trying. Call right
+ * after create(). */
+OC_NODISCARD oc_status oci_ipc_encoder_for_spill(oci_ipc_encoder *encoder, bool with_checksum,
+                                                 bool codec_changes, oc_error *err);
+/* From the next batch on. Codec contexts are made when first used and kept. */
+OC_NODISCARD oc_status oci_ipc_encoder_set_codec(oci_ipc_encoder *encoder, oci_codec_id codec,
+                                                 int level, oc_error *err);
 void oci_ipc_encoder_destroy(oci_ipc_encoder *encoder); /* NULL is fine */
 
 /* Bytes of a framed record batch header of this schema (multiple of 64), which is what to leave in
@@ -41,25 +50,25 @@ int64_t oci_ipc_encoder_bound(oci_ipc_encoder *encoder, const oci_batch *batch);
 int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab_bytes);
 
 /* The results stay valid until the next call; those out of a slab as long as the batch, whose head
- * bytes are written to: no two threads may encode the same batch. `from` may be NULL; else the
- * buffer is paid from that reservation, and what the buffer took stays taken from it until
- * oci_ipc_encoder_trim(). */
-OC_NODISCARD oc_status oci_ipc_encode_schema(oci_ipc_encoder *encoder, const uint8_t **data,
+ * bytes are written to: no two threads may encode the same batch. They are the caller's to change,
+ * which is how checksums get into their slots. `from` may be NULL; else the buffer is paid from that
+ * reservation, and what the buffer took stays taken from it until oci_ipc_encoder_trim(). */
+OC_NODISCARD oc_status oci_ipc_encode_schema(oci_ipc_encoder *encoder, uint8_t **data,
                                              int64_t *size, oc_error *err);
 OC_NODISCARD oc_status oci_ipc_encode_batch(oci_ipc_encoder *encoder, const oci_batch *batch,
-                                            oci_reservation *from, const uint8_t **data,
-                                            int64_t *size, oc_error *err);
+                                            oci_reservation *from, uint8_t **data, int64_t *size,
+                                            oc_error *err);
 /* Gives the encoder's buffer back, to the reservation it was paid from when that is given. What was
  * encoded last is gone. */
 void oci_ipc_encoder_trim(oci_ipc_encoder *encoder, oci_reservation *from);
 /* End-of-stream marker: 8 bytes, static. */
 const uint8_t *oci_ipc_end_marker(void);
 
-/* Where the messages of the last encoded batch lie inside its bytes, for the footer of the file
- * format. */
+/* Where the messages of what was encoded last, batch or schema, lie inside its bytes: for the footer
+ * of the file format, and for what is stamped into them. They follow each other without gaps. */
 typedef struct oci_ipc_extent {
     int64_t offset;
-    int32_t metadata_bytes;
+    int32_t metadata_bytes; /* with the prefix */
     int64_t body_bytes;
     bool dictionary;
 } oci_ipc_extent;

@@ -16,11 +16,33 @@ static oci_batch *make_full_batch(bool nested, const arrow_maker *maker)
                   : make_batch(arrow_maker_formats, arrow_maker_n_formats, maker);
 }
 
+/* The messages of what was encoded last lie one behind the other, with slots or without. */
+static void check_extents(const oci_ipc_encoder *encoder, const uint8_t *data, int64_t size,
+                          bool with_checksum)
+{
+    const oci_ipc_extent *extents = NULL;
+    int32_t n = oci_ipc_encoder_extents(encoder, &extents);
+    int64_t at = 0;
+    for (int32_t i = 0; i < n; i++) {
+        oci_message message;
+        assert_int_equal(extents[i].offset, at);
+        assert_int_equal(oci_message_parse(data + at + OCI_IPC_PREFIX_BYTES,
+                                           extents[i].metadata_bytes - OCI_IPC_PREFIX_BYTES,
+                                           &message, NULL),
+                         OC_OK);
+        assert_int_equal(message.body_bytes, extents[i].body_bytes);
+        assert_int_equal(message.kind == OCI_MESSAGE_DICTIONARY, extents[i].dictionary);
+        assert_int_equal(message.checksum != NULL, with_checksum);
+        at += extents[i].metadata_bytes + extents[i].body_bytes;
+    }
+    assert_int_equal(at, size);
+}
+
 /* Encodes, decodes, compares; checks the bound on the way. */
 static void check_round_trip(const ipc_fixture *f, oci_ipc_encoder *encoder,
                              oci_ipc_decoder *decoder, const oci_batch *batch)
 {
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     oc_error err = {0};
     int64_t bound = oci_ipc_encoder_bound(encoder, batch);
@@ -210,7 +232,7 @@ static void gathered_batch_goes_out_of_its_slab(void **state)
                 oci_gather_range(working, source, 5, n, head, f.mem, NULL, &batch, NULL), OC_OK);
             assert_int_equal(oci_ipc_encoder_bound(encoder, batch), 0);
             int64_t held = oci_mem_held(f.mem);
-            const uint8_t *data = NULL;
+            uint8_t *data = NULL;
             int64_t size = 0;
             assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL), OC_OK);
             assert_int_equal(oci_mem_held(f.mem), held);
@@ -233,7 +255,7 @@ static void gathered_batch_goes_out_of_its_slab(void **state)
     close_fixture(&f);
 }
 
-static void check_slab_bounds(bool nested)
+static void check_slab_bounds(bool nested, bool codec_changes)
 {
     ipc_fixture f = open_fixture(LIMIT, NULL);
     oci_schema *working = NULL;
@@ -245,6 +267,9 @@ static void check_slab_bounds(bool nested)
     for (size_t c = 0; c < 3; c++) {
         oci_ipc_encoder *encoder = make_encoder(&f, working, all_codecs[c]);
         oci_ipc_decoder *decoder = make_decoder(&f, working, true);
+        if (codec_changes) {
+            assert_int_equal(oci_ipc_encoder_for_spill(encoder, true, true, NULL), OC_OK);
+        }
         int64_t head = oci_ipc_encoder_head_bytes(encoder);
         for (int64_t n = 0; n <= 900; n = 2 * n + 1) {
             oci_batch *batch = NULL;
@@ -266,8 +291,9 @@ static void check_slab_bounds(bool nested)
 static void bound_of_a_slab_holds_for_gathered_batches(void **state)
 {
     (void)state;
-    check_slab_bounds(false);
-    check_slab_bounds(true);
+    check_slab_bounds(false, false);
+    check_slab_bounds(true, false);
+    check_slab_bounds(true, true);
 }
 
 /* The buffer of the second encoder holds what another batch left in it. */
@@ -282,8 +308,8 @@ static void check_bytes(bool nested)
     for (size_t c = 0; c < 3; c++) {
         oci_ipc_encoder *fresh = make_encoder(&f, small->schema, all_codecs[c]);
         oci_ipc_encoder *used = make_encoder(&f, small->schema, all_codecs[c]);
-        const uint8_t *a = NULL;
-        const uint8_t *b = NULL;
+        uint8_t *a = NULL;
+        uint8_t *b = NULL;
         int64_t a_size = 0;
         int64_t b_size = 0;
         assert_int_equal(oci_ipc_encode_batch(used, large, NULL, &b, &b_size, NULL), OC_OK);
@@ -309,7 +335,7 @@ static void bytes_depend_on_the_batch_alone(void **state)
 
 static int32_t encode_and_count(oci_ipc_encoder *encoder, const oci_batch *batch)
 {
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     const oci_ipc_extent *extents = NULL;
     assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL), OC_OK);
@@ -399,7 +425,7 @@ static void slice_of_views_does_not_take_all_buffers_along(void **state)
     assert_int_equal(oci_batch_slice(batch, 1000, 3, &slice, NULL), OC_OK);
     oci_ipc_encoder *encoder = make_encoder(&f, batch->schema, OCI_CODEC_NONE);
     oci_ipc_decoder *decoder = make_decoder(&f, batch->schema, false);
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     assert_int_equal(oci_ipc_encode_batch(encoder, slice, NULL, &data, &size, NULL), OC_OK);
     assert_true(size < 2000);
@@ -421,7 +447,7 @@ static void compression_makes_equal_values_small_and_noise_no_larger(void **stat
             oci_batch *batch =
                 make_column_batch("g", &(arrow_maker){.length = 2000, .distinct = distinct});
             oci_ipc_encoder *encoder = make_encoder(&f, batch->schema, all_codecs[c]);
-            const uint8_t *data = NULL;
+            uint8_t *data = NULL;
             int64_t size = 0;
             assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL), OC_OK);
             assert_true(size - oci_ipc_encoder_head_bytes(encoder) <=
@@ -445,7 +471,7 @@ static void reservation_pays_for_the_buffer(void **state)
     /* Nothing else is left of the budget. */
     oci_reservation rest = {0};
     assert_int_equal(oci_mem_reserve(f.mem, &rest, oci_budget_free(f.budget), NULL), OC_OK);
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     oc_error err = {0};
     assert_int_equal(oci_ipc_encode_batch(encoder, batch, &space, &data, &size, &err), OC_OK);
@@ -459,12 +485,144 @@ static void reservation_pays_for_the_buffer(void **state)
     close_fixture(&f);
 }
 
+static void check_spill_mode(const ipc_fixture *f, const oci_batch *batch, bool with_checksum)
+{
+    static const oci_codec_id codecs[] = {OCI_CODEC_ZSTD, OCI_CODEC_NONE, OCI_CODEC_LZ4_FRAME,
+                                          OCI_CODEC_ZSTD, OCI_CODEC_LZ4_FRAME};
+    oci_ipc_encoder *encoder = make_encoder(f, batch->schema, OCI_CODEC_NONE);
+    oci_ipc_decoder *decoder = make_decoder(f, batch->schema, true);
+    assert_int_equal(oci_ipc_encoder_for_spill(encoder, with_checksum, true, NULL), OC_OK);
+    int64_t head = oci_ipc_encoder_head_bytes(encoder);
+    uint8_t *data = NULL;
+    int64_t size = 0;
+    assert_int_equal(oci_ipc_encode_schema(encoder, &data, &size, NULL), OC_OK);
+    check_extents(encoder, data, size, with_checksum);
+    int64_t bound = oci_ipc_encoder_bound(encoder, batch);
+    for (int round = 0; round < 15; round++) {
+        assert_int_equal(oci_ipc_encoder_set_codec(encoder, codecs[round % 5], round % 7, NULL),
+                         OC_OK);
+        if (round % 2 == 0) {
+            oci_ipc_encoder_restart(encoder);
+        }
+        oci_ipc_encoder_trim(encoder, NULL);
+        int64_t held = oci_mem_held(f->mem);
+        assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL), OC_OK);
+        assert_true(oci_mem_held(f->mem) - held <= oci_mem_charge_of(bound));
+        check_extents(encoder, data, size, with_checksum);
+        oci_batch *back = decode(f, decoder, data, size);
+        assert_batch_equal(batch, back);
+        oci_batch_release(back);
+    }
+    assert_int_equal(oci_ipc_encoder_head_bytes(encoder), head);
+    oci_ipc_encoder_destroy(encoder);
+    oci_ipc_decoder_destroy(decoder);
+}
+
+static void codec_changes_from_batch_to_batch_and_messages_have_slots(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {0, 9, 300};
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        for (int nested = 0; nested < 2; nested++) {
+            oci_batch *batch = make_full_batch(
+                nested != 0, &(arrow_maker){.seed = i, .length = lengths[i], .null_percent = 10});
+            check_spill_mode(&f, batch, true);
+            check_spill_mode(&f, batch, false);
+            oci_batch_release(batch);
+        }
+    }
+    close_fixture(&f);
+}
+
+static int64_t encoded_size(oci_ipc_encoder *encoder, const oci_batch *batch)
+{
+    uint8_t *data = NULL;
+    int64_t size = 0;
+    assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL), OC_OK);
+    return size - oci_ipc_encoder_head_bytes(encoder);
+}
+
+/* That a buffer was not tried shows when it is one that compresses well. */
+static void buffer_that_does_not_compress_is_left_alone_for_a_while(void **state)
+{
+    (void)state;
+    enum { RAW = 8 + 16000 };
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    oci_batch *noise = make_column_batch("g", &(arrow_maker){.length = 2000});
+    uint64_t *values = (uint64_t *)noise->columns[0].values;
+    uint64_t random = 1;
+    for (int64_t i = 0; i < 2000; i++) {
+        values[i] = random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        values[i] ^= random >> 32;
+    }
+    oci_batch *equal = make_column_batch("g", &(arrow_maker){.length = 2000, .distinct = 1});
+    oci_ipc_encoder *encoder = make_encoder(&f, noise->schema, OCI_CODEC_LZ4_FRAME);
+    assert_int_equal(oci_ipc_encoder_for_spill(encoder, true, true, NULL), OC_OK);
+    for (int round = 0; round < 3; round++) {
+        assert_true(encoded_size(encoder, equal) < 400);
+        assert_int_equal(encoded_size(encoder, noise), RAW);
+        for (int i = 0; i < 7; i++) {
+            assert_int_equal(encoded_size(encoder, equal), RAW);
+        }
+    }
+    /* What only looks for repeats says nothing about what weighs symbols. */
+    assert_int_equal(encoded_size(encoder, noise), RAW);
+    assert_int_equal(oci_ipc_encoder_set_codec(encoder, OCI_CODEC_ZSTD, 1, NULL), OC_OK);
+    assert_true(encoded_size(encoder, equal) < 400);
+    assert_int_equal(oci_ipc_encoder_set_codec(encoder, OCI_CODEC_ZSTD, -3, NULL), OC_OK);
+    assert_int_equal(encoded_size(encoder, equal), RAW);
+    oci_ipc_encoder_destroy(encoder);
+    oci_batch_release(noise);
+    oci_batch_release(equal);
+    close_fixture(&f);
+}
+
+static void tiny_buffers_are_stored_as_they_are_in_spill_files(void **state)
+{
+    (void)state;
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    oci_batch *batch = make_column_batch("l", &(arrow_maker){.length = 7, .distinct = 1});
+    oci_ipc_encoder *encoder = make_encoder(&f, batch->schema, OCI_CODEC_ZSTD);
+    assert_int_equal(oci_ipc_encoder_for_spill(encoder, false, false, NULL), OC_OK);
+    assert_int_equal(encoded_size(encoder, batch), 8 + 56);
+    oci_ipc_encoder_destroy(encoder);
+    oci_batch_release(batch);
+    close_fixture(&f);
+}
+
+/* The header of a batch in its slab has the slot too. */
+static void slab_that_goes_out_as_it_lies_has_a_slot(void **state)
+{
+    (void)state;
+    ipc_fixture f = open_fixture(LIMIT, NULL);
+    const char *columns[] = {"a=l", "b=u", "c=b"};
+    oci_batch *source = make_batch(columns, 3, &(arrow_maker){.length = 90, .null_percent = 20});
+    oci_ipc_encoder *encoder = make_encoder(&f, source->schema, OCI_CODEC_NONE);
+    assert_int_equal(oci_ipc_encoder_for_spill(encoder, true, false, NULL), OC_OK);
+    oci_batch *batch = NULL;
+    assert_int_equal(oci_gather_range(source->schema, source, 5, 70,
+                                      oci_ipc_encoder_head_bytes(encoder), f.mem, NULL, &batch,
+                                      NULL),
+                     OC_OK);
+    assert_int_equal(oci_ipc_encoder_bound(encoder, batch), 0);
+    uint8_t *data = NULL;
+    int64_t size = 0;
+    assert_int_equal(oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL), OC_OK);
+    assert_ptr_equal(data, batch->slab);
+    check_extents(encoder, data, size, true);
+    oci_batch_release(batch);
+    oci_batch_release(source);
+    oci_ipc_encoder_destroy(encoder);
+    close_fixture(&f);
+}
+
 /* One attempt to encode and decode under an armed plan. */
 static oc_status attempt(const ipc_fixture *f, const oci_batch *batch, oci_codec_id codec)
 {
     oci_ipc_encoder *encoder = make_encoder(f, batch->schema, codec);
     oci_ipc_decoder *decoder = make_decoder(f, batch->schema, false);
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     oci_batch *back = NULL;
     oc_status status = oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL);
@@ -530,6 +688,10 @@ int main(void)
         cmocka_unit_test(slice_of_views_does_not_take_all_buffers_along),
         cmocka_unit_test(compression_makes_equal_values_small_and_noise_no_larger),
         cmocka_unit_test(reservation_pays_for_the_buffer),
+        cmocka_unit_test(codec_changes_from_batch_to_batch_and_messages_have_slots),
+        cmocka_unit_test(buffer_that_does_not_compress_is_left_alone_for_a_while),
+        cmocka_unit_test(tiny_buffers_are_stored_as_they_are_in_spill_files),
+        cmocka_unit_test(slab_that_goes_out_as_it_lies_has_a_slot),
         cmocka_unit_test(failing_allocations_are_reported_and_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

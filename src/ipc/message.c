@@ -153,17 +153,27 @@ static oc_status parse_batch(oci_fb *fb, const oci_fb_table *batch, oci_message 
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static oc_status refuse_old_compression(oci_fb *fb, const oci_fb_table *message, oc_error *err)
+static bool is_text(const oci_fb_vector *vector, const char *text)
+{
+    return vector->n == (int64_t)strlen(text) && memcmp(vector->data, text, (size_t)vector->n) == 0;
+}
+
+/* Looks for what we know in a message's custom metadata. */
+static oc_status read_custom_metadata(oci_fb *fb, const oci_fb_table *message, oci_message *out,
+                                      oc_error *err)
 {
     oci_fb_vector pairs = oci_fb_get_vector(fb, message, MESSAGE_METADATA, 4);
-    for (int64_t i = 0; i < pairs.n; i++) {
+    for (int64_t i = 0; i < pairs.n && fb->problem == NULL; i++) {
         oci_fb_table pair = oci_fb_element(fb, &pairs, i);
         oci_fb_vector key = oci_fb_get_vector(fb, &pair, KEY_VALUE_KEY, 1);
-        if (key.n == sizeof old_compression_key - 1 &&
-            memcmp(key.data, old_compression_key, (size_t)key.n) == 0) {
+        if (is_text(&key, old_compression_key) && out->kind != OCI_MESSAGE_SCHEMA) {
             OC_FAIL(err, OC_EUNSUPPORTED,
                     "message is compressed in the experimental way of Arrow 0.17; write it with a "
                     "later version");
+        }
+        if (is_text(&key, OCI_CHECKSUM_KEY) && out->checksum == NULL) {
+            oci_fb_vector value = oci_fb_get_vector(fb, &pair, KEY_VALUE_VALUE, 1);
+            out->checksum = value.n == OCI_CHECKSUM_DIGITS ? value.data : NULL;
         }
     }
     return oci_fb_check(fb, err);
@@ -185,7 +195,7 @@ static oc_status parse_envelope(oci_fb *fb, oci_message *out, oci_fb_table *head
                 out->body_bytes);
     }
     switch (kind) {
-    case FB_HEADER_SCHEMA: out->kind = OCI_MESSAGE_SCHEMA; return OC_OK;
+    case FB_HEADER_SCHEMA: out->kind = OCI_MESSAGE_SCHEMA; break;
     case FB_HEADER_DICTIONARY_BATCH: out->kind = OCI_MESSAGE_DICTIONARY; break;
     case FB_HEADER_RECORD_BATCH: out->kind = OCI_MESSAGE_BATCH; break;
     case FB_HEADER_TENSOR:
@@ -197,7 +207,7 @@ static oc_status parse_envelope(oci_fb *fb, oci_message *out, oci_fb_table *head
         OC_FAIL(err, OC_EUNSUPPORTED, "message is of a kind that is not known (number %" PRId64 ")",
                 kind & 0xFF);
     }
-    return refuse_old_compression(fb, &message, err);
+    return read_custom_metadata(fb, &message, out, err);
 }
 
 oc_status oci_message_parse(const uint8_t *metadata, int64_t size, oci_message *out, oc_error *err)

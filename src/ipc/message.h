@@ -5,7 +5,8 @@
  * layout_walk.h). A parse call first verifies that every offset, vtable, vector and string that it
  * is going to touch lies inside the given bytes, and checks counts, lengths and kinds; what it
  * returns can be trusted to be self-consistent, and is still to be held against the body (see
- * decoder.h). Custom metadata of messages is passed over; that of schemas and fields is kept. */
+ * decoder.h). Custom metadata of messages is passed over but for a checksum; that of schemas and
+ * fields is kept. */
 #ifndef OUTCORE_IPC_MESSAGE_H
 #define OUTCORE_IPC_MESSAGE_H
 
@@ -44,7 +45,15 @@ typedef struct oci_message {
     oci_codec_id codec;
     int64_t dictionary_id;
     bool dictionary_delta;
+    /* Parsing: the 16 digits of the message's checksum inside the metadata, or NULL. Building: not
+     * NULL asks for the slot, filled with '0' (what it points to does not matter). See
+     * OCI_CHECKSUM_KEY. */
+    const uint8_t *checksum;
 } oci_message;
+
+/* Key of the checksum in a message's custom metadata; its value has OCI_CHECKSUM_DIGITS bytes. */
+#define OCI_CHECKSUM_KEY    "outcore:xxh3"
+#define OCI_CHECKSUM_DIGITS 16
 
 oci_ipc_node oci_message_node(const oci_message *message, int64_t i);
 oci_ipc_buffer oci_message_buffer(const oci_message *message, int64_t i);
@@ -87,8 +96,8 @@ typedef struct oci_bytes {
 } oci_bytes;
 
 /* Dictionary ids are 0, 1, 2, ... depth-first. */
-OC_NODISCARD oc_status oci_message_build_schema(const oci_schema *schema, oci_bytes *out,
-                                                oc_error *err);
+OC_NODISCARD oc_status oci_message_build_schema(const oci_schema *schema, bool with_checksum,
+                                                oci_bytes *out, oc_error *err);
 /* A record batch or dictionary: kind, body_bytes, length, n_*, codec and dictionary_* of `fields`,
  * the arrays apart. */
 OC_NODISCARD oc_status oci_message_build_batch(const oci_message *fields, const oci_ipc_node *nodes,

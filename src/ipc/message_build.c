@@ -38,24 +38,43 @@ static oc_status frame(const oci_fb_builder *b, oci_bytes *out, oc_error *err)
     return OC_OK;
 }
 
-static oci_fb_ref write_message(oci_fb_builder *b, int kind, oci_fb_ref header, int64_t body_bytes)
+/* Custom metadata of a message: a checksum that is still to be filled in. */
+static oci_fb_ref write_checksum_slot(oci_fb_builder *b)
 {
+    char digits[OCI_CHECKSUM_DIGITS];
+    memset(digits, '0', sizeof digits);
+    oci_fb_ref value = oci_fb_put_string(b, digits, OCI_CHECKSUM_DIGITS);
+    oci_fb_ref key = oci_fb_put_string(b, OCI_CHECKSUM_KEY, sizeof OCI_CHECKSUM_KEY - 1);
+    oci_fb_begin_table(b);
+    oci_fb_add_ref(b, KEY_VALUE_KEY, key);
+    oci_fb_add_ref(b, KEY_VALUE_VALUE, value);
+    oci_fb_ref pair = oci_fb_end_table(b);
+    return oci_fb_put_refs(b, &pair, 1);
+}
+
+static oci_fb_ref write_message(oci_fb_builder *b, int kind, oci_fb_ref header, int64_t body_bytes,
+                                bool with_checksum)
+{
+    oci_fb_ref metadata = with_checksum ? write_checksum_slot(b) : 0;
     oci_fb_begin_table(b);
     oci_fb_add_integer(b, MESSAGE_BODY_LENGTH, 8, body_bytes);
     oci_fb_add_ref(b, MESSAGE_HEADER, header);
+    oci_fb_add_ref(b, MESSAGE_METADATA, metadata);
     oci_fb_add_integer(b, MESSAGE_VERSION, 2, FB_VERSION_V5);
     oci_fb_add_integer(b, MESSAGE_HEADER_TYPE, 1, kind);
     return oci_fb_end_table(b);
 }
 
-oc_status oci_message_build_schema(const oci_schema *schema, oci_bytes *out, oc_error *err)
+oc_status oci_message_build_schema(const oci_schema *schema, bool with_checksum, oci_bytes *out,
+                                   oc_error *err)
 {
     *out = (oci_bytes){0};
     oci_fb_builder b = {0};
     oc_status status = OC_OK;
     oci_fb_ref header = 0;
     OC_GOTO(oci_schema_write(&b, schema, &header, err));
-    OC_GOTO(oci_fb_finish(&b, write_message(&b, FB_HEADER_SCHEMA, header, 0), err));
+    oci_fb_ref message = write_message(&b, FB_HEADER_SCHEMA, header, 0, with_checksum);
+    OC_GOTO(oci_fb_finish(&b, message, err));
     OC_GOTO(frame(&b, out, err));
 done:
     oci_fb_deinit(&b);
@@ -106,7 +125,9 @@ oc_status oci_message_build_batch(const oci_message *fields, const oci_ipc_node 
         header = oci_fb_end_table(&b);
         kind = FB_HEADER_DICTIONARY_BATCH;
     }
-    OC_GOTO(oci_fb_finish(&b, write_message(&b, kind, header, fields->body_bytes), err));
+    oci_fb_ref message =
+        write_message(&b, kind, header, fields->body_bytes, fields->checksum != NULL);
+    OC_GOTO(oci_fb_finish(&b, message, err));
     OC_GOTO(frame(&b, out, err));
 done:
     oci_fb_deinit(&b);

@@ -57,14 +57,15 @@ static oc_status decode_at(oci_ipc_decoder *decoder, oci_mem *mem, const uint8_t
 }
 
 /* Encoded again it must decode again. */
-static void check_again(const oci_batch *batch, oci_codec_id codec, oci_mem *mem)
+static void check_again(const oci_batch *batch, oci_codec_id codec, bool for_spill, oci_mem *mem)
 {
     oci_ipc_encoder *encoder = NULL;
     oci_ipc_decoder *decoder = NULL;
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     require(oci_ipc_encoder_create(batch->schema, codec, 0, mem, &encoder, NULL) == OC_OK);
     require(oci_ipc_decoder_create(batch->schema, NULL, false, mem, &decoder, NULL) == OC_OK);
+    require(!for_spill || oci_ipc_encoder_for_spill(encoder, true, true, NULL) == OC_OK);
     oc_status status = oci_ipc_encode_batch(encoder, batch, NULL, &data, &size, NULL);
     require(status == OC_OK || status == OC_EBUDGET);
     while (status == OC_OK && size > 0) {
@@ -92,7 +93,7 @@ static void read_messages(oci_schema *schema, const oci_dictionary_ids *ids, oci
         status = decode_at(decoder, mem, data, size, &used, &batch);
         if (batch != NULL) {
             touch_values(batch);
-            check_again(batch, (oci_codec_id)(size % 3), mem);
+            check_again(batch, (oci_codec_id)(size % 3), size % 16 >= 8, mem);
         }
         oci_batch_release(batch);
         data += used;

@@ -176,7 +176,7 @@ static oci_bytes build_schema(const oci_schema *schema)
 {
     oci_bytes bytes = {0};
     oc_error err = {0};
-    assert_int_equal(oci_message_build_schema(schema, &bytes, &err), OC_OK);
+    assert_int_equal(oci_message_build_schema(schema, false, &bytes, &err), OC_OK);
     return bytes;
 }
 
@@ -244,7 +244,7 @@ static void try_schema(const uint8_t *data, int64_t size)
             assert_true(oci_field_layout(&schema->fields[i]) != OCI_LAYOUT_UNKNOWN);
         }
         oci_bytes again = {0};
-        assert_int_equal(oci_message_build_schema(schema, &again, &err), OC_OK);
+        assert_int_equal(oci_message_build_schema(schema, false, &again, &err), OC_OK);
         free(again.data);
         oci_schema_release(schema);
     } else {
@@ -525,7 +525,7 @@ static void dictionaries_of_dictionaries_cannot_be_written(void **state)
     assert_int_equal(oci_schema_create(field, 1, NULL, 0, &schema, NULL), OC_OK);
     oci_bytes bytes = {0};
     oc_error err = {0};
-    assert_int_equal(oci_message_build_schema(schema, &bytes, &err), OC_EUNSUPPORTED);
+    assert_int_equal(oci_message_build_schema(schema, false, &bytes, &err), OC_EUNSUPPORTED);
     assert_non_null(strstr(err.message, "c_dictionary"));
     assert_null(bytes.data);
     oci_schema_release(schema);
@@ -592,7 +592,8 @@ static void shared_objects_do_not_multiply_memory(void **state)
 
 /* ---- record batches -------------------------------------------------------------------------- */
 
-static oci_bytes build_batch(oci_message_kind kind, oci_codec_id codec, int64_t n_variadic)
+static oci_bytes build_batch(oci_message_kind kind, oci_codec_id codec, int64_t n_variadic,
+                             bool with_checksum)
 {
     static const oci_ipc_node nodes[] = {{100, 7}, {100, 0}};
     static const oci_ipc_buffer buffers[] = {
@@ -606,7 +607,8 @@ static oci_bytes build_batch(oci_message_kind kind, oci_codec_id codec, int64_t 
                           .n_variadic = n_variadic,
                           .codec = codec,
                           .dictionary_id = 42,
-                          .dictionary_delta = true};
+                          .dictionary_delta = true,
+                          .checksum = with_checksum ? (const uint8_t *)"any" : NULL};
     oci_bytes bytes = {0};
     assert_int_equal(oci_message_build_batch(&fields, nodes, buffers, variadic, &bytes, NULL),
                      OC_OK);
@@ -621,7 +623,7 @@ static void batch_header_comes_back_the_same(void **state)
         for (int kind = OCI_MESSAGE_DICTIONARY; kind <= OCI_MESSAGE_BATCH; kind++) {
             for (int64_t n_variadic = 0; n_variadic <= 2; n_variadic++) {
                 oci_bytes bytes =
-                    build_batch((oci_message_kind)kind, (oci_codec_id)codec, n_variadic);
+                    build_batch((oci_message_kind)kind, (oci_codec_id)codec, n_variadic, codec > 0);
                 oci_message message;
                 oc_error err = {0};
                 assert_int_equal(oci_message_parse(bytes.data + 8, bytes.size - 8, &message, &err),
@@ -652,7 +654,7 @@ static void batch_header_comes_back_the_same(void **state)
 static void padded_header_reads_the_same(void **state)
 {
     (void)state;
-    oci_bytes bytes = build_batch(OCI_MESSAGE_BATCH, OCI_CODEC_NONE, 0);
+    oci_bytes bytes = build_batch(OCI_MESSAGE_BATCH, OCI_CODEC_NONE, 0, false);
     uint8_t *padded = malloc((size_t)bytes.size + 64);
     memcpy(padded, bytes.data, (size_t)bytes.size);
     oci_frame_pad(padded, bytes.size, bytes.size + 64);
@@ -664,6 +666,57 @@ static void padded_header_reads_the_same(void **state)
     assert_int_equal(oci_message_parse(padded + 8, metadata_bytes, &message, NULL), OC_OK);
     assert_int_equal(message.length, 100);
     free(padded);
+    free(bytes.data);
+}
+
+/* Parses a framed message; NULL when it has no slot. */
+static const uint8_t *find_slot(const oci_bytes *bytes)
+{
+    oci_message message;
+    assert_int_equal(oci_message_parse(bytes->data + 8, bytes->size - 8, &message, NULL), OC_OK);
+    return message.checksum;
+}
+
+static void assert_slot(const oci_bytes *bytes)
+{
+    const uint8_t *slot = find_slot(bytes);
+    assert_non_null(slot);
+    assert_true(slot >= bytes->data + 8);
+    assert_true(slot + OCI_CHECKSUM_DIGITS <= bytes->data + bytes->size);
+    assert_memory_equal(slot, "0000000000000000", OCI_CHECKSUM_DIGITS);
+}
+
+static void checksum_slot_is_found_in_every_kind_of_message(void **state)
+{
+    (void)state;
+    for (int kind = OCI_MESSAGE_DICTIONARY; kind <= OCI_MESSAGE_BATCH; kind++) {
+        oci_bytes with = build_batch((oci_message_kind)kind, OCI_CODEC_LZ4_FRAME, 1, true);
+        oci_bytes without = build_batch((oci_message_kind)kind, OCI_CODEC_LZ4_FRAME, 1, false);
+        assert_slot(&with);
+        assert_null(find_slot(&without));
+        free(with.data);
+        free(without.data);
+    }
+    oci_schema *schema = make_schema();
+    oci_bytes with = {0};
+    oci_bytes without = build_schema(schema);
+    assert_int_equal(oci_message_build_schema(schema, true, &with, NULL), OC_OK);
+    assert_slot(&with);
+    assert_null(find_slot(&without));
+    try_schema(with.data + 8, with.size - 8);
+    free(with.data);
+    free(without.data);
+    oci_schema_release(schema);
+}
+
+static void value_of_another_length_is_no_checksum(void **state)
+{
+    (void)state;
+    oci_bytes bytes = build_batch(OCI_MESSAGE_BATCH, OCI_CODEC_NONE, 0, true);
+    uint8_t *slot = bytes.data + (find_slot(&bytes) - bytes.data);
+    assert_int_equal(oci_load_le32(slot - 4), OCI_CHECKSUM_DIGITS);
+    oci_store_le32(slot - 4, OCI_CHECKSUM_DIGITS - 1);
+    assert_null(find_slot(&bytes));
     free(bytes.data);
 }
 
@@ -686,13 +739,17 @@ static void try_message(const uint8_t *data, int64_t size)
         assert_true(buffer.offset >= 0 && buffer.length >= 0);
         assert_true(buffer.offset + buffer.length <= message.body_bytes);
     }
+    if (message.checksum != NULL) {
+        assert_true(message.checksum >= data &&
+                    message.checksum + OCI_CHECKSUM_DIGITS <= data + size);
+    }
 }
 
 static void any_damaged_byte_of_a_batch_header_is_an_error_or_sound(void **state)
 {
     (void)state;
     for (int kind = OCI_MESSAGE_DICTIONARY; kind <= OCI_MESSAGE_BATCH; kind++) {
-        oci_bytes bytes = build_batch((oci_message_kind)kind, OCI_CODEC_ZSTD, 2);
+        oci_bytes bytes = build_batch((oci_message_kind)kind, OCI_CODEC_ZSTD, 2, true);
         uint8_t *copy = own_copy(bytes.data + 8, bytes.size - 8);
         for (int64_t i = 0; i < bytes.size - 8; i++) {
             for (int bit = 0; bit < 8; bit++) {
@@ -822,6 +879,8 @@ int main(void)
         cmocka_unit_test(shared_objects_do_not_multiply_memory),
         cmocka_unit_test(batch_header_comes_back_the_same),
         cmocka_unit_test(padded_header_reads_the_same),
+        cmocka_unit_test(checksum_slot_is_found_in_every_kind_of_message),
+        cmocka_unit_test(value_of_another_length_is_no_checksum),
         cmocka_unit_test(any_damaged_byte_of_a_batch_header_is_an_error_or_sound),
         cmocka_unit_test(both_prefixes_are_read_and_wild_sizes_refused),
         cmocka_unit_test(footer_comes_back_the_same),

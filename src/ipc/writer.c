@@ -173,7 +173,7 @@ static oc_status write_held(oci_ipc_writer *writer, oc_error *err)
 /* Encodes and writes a batch of the physical schema. */
 static oc_status write_physical(oci_ipc_writer *writer, const oci_batch *batch, oc_error *err)
 {
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     OC_TRY(oci_ipc_encode_batch(writer->encoder, batch, NULL, &data, &size, err));
     if (writer->is_holding) {
@@ -474,7 +474,7 @@ static oc_status write_start(oci_ipc_writer *writer, oc_error *err)
         OC_TRY(put(writer, head, sizeof head, err));
     }
     oci_bytes schema = {0};
-    OC_TRY(oci_message_build_schema(writer->schema, &schema, err));
+    OC_TRY(oci_message_build_schema(writer->schema, false, &schema, err));
     oc_status status = put(writer, schema.data, schema.size, err);
     free(schema.data);
     return status;

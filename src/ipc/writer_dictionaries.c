@@ -215,7 +215,7 @@ static oc_status write_encoded(oci_file_dictionaries *d, int64_t number, oci_ipc
                                const oci_batch *values, oc_error *err)
 {
     file_dictionary *dictionary = &d->list[number];
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     int64_t size = 0;
     OC_TRY(oci_ipc_encode_batch(encoder, values, NULL, &data, &size, err));
     const oci_ipc_extent *extent = NULL;

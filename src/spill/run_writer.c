@@ -105,7 +105,7 @@ oc_status oci_run_writer_begin(oci_run_writer *writer, oc_error *err)
     writer->extent = (oci_run_extent){.offset = oci_spill_file_end(writer->file)};
     writer->status = OC_OK;
     writer->in_run = true;
-    const uint8_t *data;
+    uint8_t *data;
     int64_t size;
     OC_TRY(oci_ipc_encode_schema(writer->encoder, &data, &size, err));
     return append(writer, data, size, err);
@@ -113,7 +113,7 @@ oc_status oci_run_writer_begin(oci_run_writer *writer, oc_error *err)
 
 static oc_status encode_and_write(oci_run_writer *writer, const oci_batch *batch, oc_error *err)
 {
-    const uint8_t *data;
+    uint8_t *data;
     int64_t size;
     /* Every block stands alone: dictionaries are sent with each. */
     oci_ipc_encoder_restart(writer->encoder);
