@@ -17,8 +17,8 @@
 /* Tables for dictionaries while strings are encoded; one serves all columns of a writer. */
 typedef struct oci_string_scratch oci_string_scratch;
 
-/* Memory that scratch for blocks of up to `rows` rows of strings takes: 2 bytes per row and a fixed
- * part that grows with rows up to 128 KiB. */
+/* Memory that scratch for blocks of up to `rows` rows of strings takes, as charged: 2 bytes per row
+ * and a part that grows with rows up to 192 KiB. Longer blocks are encoded without it. */
 int64_t oci_string_scratch_bytes(int64_t rows);
 /* Takes it from the reservation. */
 OC_NODISCARD oc_status oci_string_scratch_create(int64_t rows, oci_reservation *from,
@@ -37,7 +37,7 @@ typedef struct oci_string_plan {
 /* Bounds of both streams for a column; with offsets, O(1); for views O(rows) over lengths. */
 void oci_strings_bound(const oci_column *column, int64_t *packed, int64_t *bytes);
 
-/* Writes column->length strings to both streams. */
+/* Writes column->length strings to both streams. `scratch` may be NULL: plain strings then. */
 void oci_strings_encode(const oci_column *column, oci_string_plan *plan,
                         oci_string_scratch *scratch, oci_pack_out *out);
 

@@ -1,0 +1,213 @@
+/* A string vector to offsets, views or fixed-size values. Each kind gives the lengths page by page
+ * and the bytes one behind the other; what a page of lengths becomes is the business of the sink. */
+#include "encoding/string_copy.h"
+#include "encoding/string_decode_internal.h"
+
+oc_status oci_string_fail(oc_error *err)
+{
+    OC_FAIL(err, OC_EDATA, "damaged strings: lengths and bytes do not fit together");
+}
+
+/* ---- header ---------------------------------------------------------------------------------- */
+
+static oc_status skip_numbers(oci_strings_in *out, int64_t size, int64_t n, oc_error *err)
+{
+    oci_int_reader reader;
+    OC_TRY(oci_int_reader_open(&reader, out->packed + out->packed_size, size - out->packed_size, n,
+                               err));
+    out->packed_size += reader.size;
+    return OC_OK;
+}
+
+static oc_status read_header(const uint8_t *header, int64_t n, int64_t bytes_left,
+                             oci_strings_in *out, oc_error *err)
+{
+    uint64_t kind = oci_load_le64(header + OCI_STRINGS_AT_KIND);
+    uint64_t value_bytes = oci_load_le64(header + OCI_STRINGS_AT_VALUE_BYTES);
+    uint64_t bytes_size = oci_load_le64(header + OCI_STRINGS_AT_BYTES_SIZE);
+    uint64_t extra = oci_load_le64(header + OCI_STRINGS_AT_EXTRA);
+    bool sane = value_bytes <= (uint64_t)OCI_STRINGS_VALUE_BYTES_MAX &&
+                bytes_size <= (uint64_t)bytes_left && kind == OCI_STRINGS_PLAIN &&
+                bytes_size == value_bytes && extra == 0;
+    if (!sane) {
+        OC_FAIL(err, OC_EDATA, "damaged strings: the header of the vector is out of bounds");
+    }
+    out->n = n;
+    out->value_bytes = (int64_t)value_bytes;
+    out->stored_bytes = (int64_t)bytes_size;
+    out->kind = (uint8_t)kind;
+    out->n_distinct = (int64_t)extra;
+    out->bytes_size = (int64_t)bytes_size;
+    return OC_OK;
+}
+
+oc_status oci_strings_open(oci_pack_in *in, int64_t n, oci_strings_in *out, oc_error *err)
+{
+    int64_t left = in->packed_size - in->packed_at;
+    if (left < OCI_STRINGS_HEADER_BYTES) {
+        OC_FAIL(err, OC_EDATA, "damaged strings: the header of the vector is cut off");
+    }
+    const uint8_t *header = in->packed + in->packed_at;
+    *out = (oci_strings_in){.packed = header + OCI_STRINGS_HEADER_BYTES};
+    OC_TRY(read_header(header, n, in->bytes_size - in->bytes_at, out, err));
+    OC_TRY(skip_numbers(out, left - OCI_STRINGS_HEADER_BYTES, n, err));
+    out->bytes = in->bytes_size > 0 ? in->bytes + in->bytes_at : in->packed;
+    in->packed_at += OCI_STRINGS_HEADER_BYTES + out->packed_size;
+    in->bytes_at += out->bytes_size;
+    return OC_OK;
+}
+
+/* ---- plain ----------------------------------------------------------------------------------- */
+
+static oc_status decode_plain(const oci_strings_in *in, oci_string_sink *sink, oc_error *err)
+{
+    if (in->bytes_size > 0) {
+        memcpy(sink->bytes, in->bytes, (size_t)in->bytes_size);
+    }
+    uint64_t lengths[OCI_PAGE_VALUES];
+    oci_int_reader reader;
+    OC_TRY(oci_int_reader_open(&reader, in->packed, in->packed_size, in->n, err));
+    for (int64_t at = 0; at < in->n; at += OCI_PAGE_VALUES) {
+        int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
+        OC_TRY(oci_int_reader_next(&reader, lengths, n, err));
+        OC_TRY(oci_string_check(sink, lengths, n, err));
+        OC_TRY(sink->page(sink, at, n, lengths, err));
+    }
+    return OC_OK;
+}
+
+static oc_status decode_all(const oci_strings_in *in, oci_string_sink *sink, oc_error *err)
+{
+    sink->promised = in->value_bytes;
+    OC_TRY(decode_plain(in, sink, err));
+    return sink->at == in->value_bytes ? OC_OK : oci_string_fail(err);
+}
+
+/* ---- offsets --------------------------------------------------------------------------------- */
+
+static oc_status put_offsets32(oci_string_sink *sink, int64_t start, int64_t n,
+                               const uint64_t *lengths, oc_error *err)
+{
+    (void)err;
+    uint64_t at = (uint64_t)sink->at;
+    for (int64_t i = 0; i < n; i++) {
+        at += lengths[i];
+        oci_store_le32(sink->to + (start + i + 1) * 4, (uint32_t)at);
+    }
+    sink->at = (int64_t)at;
+    return OC_OK;
+}
+
+static oc_status put_offsets64(oci_string_sink *sink, int64_t start, int64_t n,
+                               const uint64_t *lengths, oc_error *err)
+{
+    (void)err;
+    uint64_t at = (uint64_t)sink->at;
+    for (int64_t i = 0; i < n; i++) {
+        at += lengths[i];
+        oci_store_le64(sink->to + (start + i + 1) * 8, at);
+    }
+    sink->at = (int64_t)at;
+    return OC_OK;
+}
+
+oc_status oci_strings_decode(const oci_strings_in *in, int width, uint8_t *offsets, uint8_t *bytes,
+                             oc_error *err)
+{
+    if (width == 4 && in->value_bytes > INT32_MAX) {
+        OC_FAIL(err, OC_EDATA,
+                "damaged strings: %" PRId64 " bytes are more than 32-bit offsets reach",
+                in->value_bytes);
+    }
+    memset(offsets, 0, (size_t)width);
+    oci_string_sink sink = {.page = width == 4 ? put_offsets32 : put_offsets64,
+                            .bytes = bytes,
+                            .room = in->value_bytes + OCI_STRING_SLACK,
+                            .to = offsets};
+    return decode_all(in, &sink, err);
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static oc_status put_views(oci_string_sink *sink, int64_t start, int64_t n, const uint64_t *lengths,
+                           oc_error *err)
+{
+    (void)err;
+    for (int64_t i = 0; i < n; i++) {
+        oci_view view = {.length = (int32_t)lengths[i]};
+        const uint8_t *from = sink->bytes + sink->at;
+        if (view.length <= (int32_t)sizeof view.inlined) {
+            oci_string_copy(view.inlined, (int64_t)sizeof view.inlined, from, view.length,
+                            view.length);
+        } else {
+            memcpy(view.ref.prefix, from, sizeof view.ref.prefix);
+            view.ref.offset = (int32_t)sink->at;
+        }
+        memcpy(sink->to + (start + i) * (int64_t)sizeof view, &view, sizeof view);
+        sink->at += view.length;
+    }
+    return OC_OK;
+}
+
+oc_status oci_strings_decode_views(const oci_strings_in *in, uint8_t *views, uint8_t *bytes,
+                                   int64_t *used, oc_error *err)
+{
+    if (in->stored_bytes > INT32_MAX) {
+        OC_FAIL(err, OC_EDATA, "damaged strings: %" PRId64 " bytes are more than views reach",
+                in->stored_bytes);
+    }
+    *used = in->stored_bytes;
+    oci_string_sink sink = {.page = put_views,
+                            .bytes = bytes,
+                            .room = in->stored_bytes + OCI_STRING_SLACK,
+                            .to = views};
+    return decode_all(in, &sink, err);
+}
+
+/* ---- fixed size ------------------------------------------------------------------------------ */
+
+static oc_status check_fixed(oci_string_sink *sink, int64_t start, int64_t n,
+                             const uint64_t *lengths, oc_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        bool is_null = sink->validity != NULL && !oci_bit_get(sink->validity, start + i);
+        if (lengths[i] != (is_null ? 0 : (uint64_t)sink->width)) {
+            OC_FAIL(err, OC_EDATA, "damaged strings: a value has %" PRIu64 " bytes instead of %d",
+                    lengths[i], is_null ? 0 : sink->width);
+        }
+        sink->at += (int64_t)lengths[i];
+    }
+    return OC_OK;
+}
+
+/* Makes room for nulls, last value first. */
+static void spread(uint8_t *values, int64_t n, int64_t width, int64_t n_bytes,
+                   const uint8_t *validity)
+{
+    int64_t from = n_bytes;
+    for (int64_t i = n - 1; i >= 0 && from != (i + 1) * width; i--) {
+        uint8_t *to = values + i * width;
+        if (oci_bit_get(validity, i)) {
+            from -= width;
+            memmove(to, values + from, (size_t)width);
+        } else {
+            memset(to, 0, (size_t)width);
+        }
+    }
+}
+
+oc_status oci_strings_decode_fixed(const oci_strings_in *in, int32_t width, const uint8_t *validity,
+                                   uint8_t *values, oc_error *err)
+{
+    int64_t room = in->n * width;
+    if (in->value_bytes > room) {
+        return oci_string_fail(err);
+    }
+    oci_string_sink sink = {
+        .page = check_fixed, .bytes = values, .room = room, .width = width, .validity = validity};
+    OC_TRY(decode_all(in, &sink, err));
+    if (validity != NULL && width > 0) {
+        spread(values, in->n, width, in->value_bytes, validity);
+    }
+    return OC_OK;
+}
