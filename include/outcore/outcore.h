@@ -61,11 +61,20 @@ OC_API const char *oc_version(void);
 /* ---- 1. contexts ----------------------------------------------------------------------------- */
 
 typedef enum oc_codec {
-    OC_CODEC_AUTO = 0, /* Outcore chooses; today this is LZ4 */
+    /* Outcore chooses. Spill files: for each block what costs least time in all, from what
+     * compressing, the disk and reading back are seen to take. Arrow output: none. */
+    OC_CODEC_AUTO = 0,
     OC_CODEC_NONE,
     OC_CODEC_LZ4, /* LZ4 frame */
     OC_CODEC_ZSTD
 } oc_codec;
+
+/* How columns lie in spill files, before a codec sees them; see docs/spill-format.md. */
+typedef enum oc_spill_encoding {
+    OC_SPILL_ENCODING_AUTO = 0, /* packed, each column as is smallest, where that gains anything */
+    OC_SPILL_ENCODING_PLAIN,    /* as Arrow lays them out */
+    OC_SPILL_ENCODING_LENGTHS   /* plain, but with a codec strings are lengths and bytes */
+} oc_spill_encoding;
 
 /* What progress looks like at one moment. Sizes in bytes, -1 where not known. */
 typedef struct oc_progress {
@@ -108,6 +117,11 @@ typedef struct oc_options {
     int32_t spill_level;           /* zstd level -10..9; 0 = default */
     oc_progress_callback progress; /* may be NULL */
     void *progress_arg;
+    oc_spill_encoding spill_encoding;
+    bool spill_without_checksums; /* neither written nor verified */
+    /* Spill files are sealed with a random key of this context: they tell nothing to who reads the
+     * disk, and no change to them goes unnoticed. */
+    bool spill_encrypt;
 } oc_options;
 
 #define OC_OPTIONS_INIT                   \
@@ -119,7 +133,7 @@ typedef struct oc_context oc_context;
 
 /* options NULL = all defaults. OC_EINVAL: an option is out of range. OC_EIO, OC_ENOSPC: a folder is
  * missing, not writable or full (the message says which). OC_EBUDGET: memory_limit is below the
- * floor. */
+ * floor. OC_EUNSUPPORTED: spill_encrypt, and the library was built without libsodium. */
 OC_API OC_NODISCARD oc_status oc_context_create(const oc_options *options, oc_context **out,
                                                 oc_error *error);
 
@@ -204,6 +218,9 @@ typedef struct oc_read_options {
         *null_text; /* CSV: a field of this text, unquoted, is null; NULL = the empty field */
     const char *const *select; /* read only these columns, in this order; NULL = all */
     size_t n_select;
+    /* A spill file: its columns as they lie in the file, which is what other Arrow readers see,
+     * instead of the rows that they stand for. */
+    bool physical;
 } oc_read_options;
 
 #define OC_READ_OPTIONS_INIT                   \
@@ -242,8 +259,9 @@ OC_API OC_NODISCARD oc_status oc_write_file(oc_context *context, struct ArrowArr
                                             const char *path, const oc_write_options *options,
                                             int64_t *rows, oc_error *error);
 
-/* Describes a file for people: format, schema, batches, sizes, compression. `print` gets pieces of
- * text. */
+/* Describes a file for people: format, schema, batches, sizes, compression. Of a spill file it is told
+ * how each column lies; all of it is read and checked, unless options->physical asks for what it is as
+ * an Arrow file. `print` gets pieces of text. */
 OC_API OC_NODISCARD oc_status oc_inspect(oc_context *context, const char *path,
                                          const oc_read_options *options,
                                          void (*print)(const char *text, size_t size, void *arg),
@@ -272,7 +290,15 @@ typedef struct oc_metrics {
     int64_t disk_now;     /* bytes of spill files that exist now ... */
     int64_t disk_peak;    /* ... and at most at one moment */
     int32_t threads;
-    const char *codec; /* "none", "lz4_frame", "zstd" */
+    const char *codec; /* of spill files: "auto", "none", "lz4_frame", "zstd" */
+    int64_t spilled_memory_bytes; /* what spilled_bytes were in memory */
+    int64_t spill_writes;         /* calls that wrote them */
+    /* Nanoseconds of work on spill files, summed over threads. */
+    int64_t spill_encode_ns; /* packing and compressing */
+    int64_t spill_write_ns;
+    int64_t spill_read_ns;
+    int64_t spill_decode_ns;
+    const char *spill_encoding; /* "auto", "plain", "lengths" */
 } oc_metrics;
 
 OC_API void oc_context_metrics(oc_context *context, oc_metrics *out);

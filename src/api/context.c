@@ -7,15 +7,10 @@
 #include <string.h>
 
 #include "api/limits.h"
-#include "base/text.h"
-#include "codec/codec.h"
+#include "api/spill_setup.h"
 
-/* Below this not even narrow rows can be sorted: blocks of 16 KiB, a merge of two of them, output,
- * reader. */
-#define MEMORY_LIMIT_MIN   ((int64_t)1 << 20)
 #define BATCH_ROWS_DEFAULT 8192
 #define THREADS_MAX        1024
-#define FOLDERS_MAX        1024
 
 const char *oc_version(void)
 {
@@ -33,42 +28,9 @@ oc_status oci_copy_options(void *to, const void *from, size_t size, size_t known
     return OC_OK;
 }
 
-static oci_codec_id codec_of(oc_codec codec)
-{
-    switch (codec) {
-    case OC_CODEC_NONE: return OCI_CODEC_NONE;
-    case OC_CODEC_ZSTD: return OCI_CODEC_ZSTD;
-    default: return OCI_CODEC_LZ4_FRAME; /* AUTO and LZ4 */
-    }
-}
-
-/* A level that the codec does not take would otherwise be heard of at the first spill. */
-static oc_status check_codec(const oc_options *options, oc_error *err)
-{
-    if ((int)options->spill_codec < 0 || options->spill_codec > OC_CODEC_ZSTD) {
-        OC_FAIL(err, OC_EINVAL, "unknown spill codec %d", (int)options->spill_codec);
-    }
-    oci_codec *codec;
-    OC_TRY(oci_codec_create(codec_of(options->spill_codec), options->spill_level, &codec, err));
-    oci_codec_destroy(codec);
-    return OC_OK;
-}
-
 static oc_status check_options(const oc_options *options, oc_error *err)
 {
-    if (options->memory_limit < MEMORY_LIMIT_MIN) {
-        char text[OCI_BYTES_TEXT];
-        oc_status status = OC_SET(err, OC_EBUDGET,
-                                  "memory limit of %s is too small: the smallest is 1 MiB",
-                                  oci_format_bytes(options->memory_limit, text));
-        if (err != NULL) {
-            err->needed_bytes = MEMORY_LIMIT_MIN;
-        }
-        return status;
-    }
-    if (options->disk_limit < 0) {
-        OC_FAIL(err, OC_EINVAL, "disk limit must not be negative");
-    }
+    OC_TRY(oci_check_memory_limit(options->memory_limit, err));
     if (options->threads < 1 || options->threads > THREADS_MAX) {
         OC_FAIL(err, OC_EINVAL, "number of threads must be between 1 and %d, not %d", THREADS_MAX,
                 options->threads);
@@ -77,11 +39,7 @@ static oc_status check_options(const oc_options *options, oc_error *err)
         OC_FAIL(err, OC_EINVAL, "batch size must be at least 1 row, not %" PRId64,
                 options->batch_rows);
     }
-    if (options->n_temp_dirs > FOLDERS_MAX) {
-        OC_FAIL(err, OC_EINVAL, "too many folders for spill files: %zu of at most %d",
-                options->n_temp_dirs, FOLDERS_MAX);
-    }
-    return check_codec(options, err);
+    return OC_OK;
 }
 
 static void fill_defaults(oc_options *options)
@@ -95,35 +53,6 @@ static void fill_defaults(oc_options *options)
     if (options->batch_rows == 0) {
         options->batch_rows = BATCH_ROWS_DEFAULT;
     }
-}
-
-static const char *default_folder(void)
-{
-    const char *own = getenv("OUTCORE_TEMP_DIR");
-    const char *common = getenv("TMPDIR");
-    if (own != NULL && own[0] != '\0') {
-        return own;
-    }
-    return common != NULL && common[0] != '\0' ? common : "/tmp";
-}
-
-/* Opens a scratch file in every folder and closes it: better to hear of a bad folder now than after
- * an hour of reading. */
-static oc_status check_folders(const oc_context *context, oc_error *err)
-{
-    const oci_spill_manager *spill = context->spill;
-    for (int32_t i = 0; i < spill->n_folders; i++) {
-        oci_file *file;
-        oc_status status =
-            oci_open(context->env.io, spill->folders[i], OCI_OPEN_SCRATCH, &file, err);
-        if (status != OC_OK) {
-            oci_error_prefix(
-                err, "folder for spill files cannot be used; choose another with --temp-dir");
-            return status;
-        }
-        OC_TRY(oci_close(file, err));
-    }
-    return OC_OK;
 }
 
 static void report_progress(oci_progress *progress, void *arg)
@@ -142,6 +71,20 @@ static void report_progress(oci_progress *progress, void *arg)
         .seconds = (double)(now - context->start_ns) / 1e9,
     };
     context->callback(&shown, context->callback_arg);
+}
+
+static oci_spill_request spill_request(const oc_options *options)
+{
+    return (oci_spill_request){
+        .temp_dirs = options->temp_dirs,
+        .n_temp_dirs = options->n_temp_dirs,
+        .disk_limit = options->disk_limit,
+        .codec = options->spill_codec,
+        .level = options->spill_level,
+        .encoding = options->spill_encoding,
+        .without_checksums = options->spill_without_checksums,
+        .encrypt = options->spill_encrypt,
+    };
 }
 
 static oc_status set_up(oc_context *context, const oc_options *options, const oci_seams *seams,
@@ -168,13 +111,8 @@ static oc_status set_up(oc_context *context, const oc_options *options, const oc
     OC_TRY(oci_mem_open(env->budget, "input", &context->scan, err));
     OC_TRY(oci_mem_open(env->budget, "output", &context->output, err));
     oci_mem_put_first(context->output);
-    const char *fallback = default_folder();
-    bool has_folders = options->temp_dirs != NULL && options->n_temp_dirs > 0;
-    OC_TRY(oci_spill_manager_create(env->io, has_folders ? options->temp_dirs : &fallback,
-                                    has_folders ? (int32_t)options->n_temp_dirs : 1,
-                                    options->disk_limit, codec_of(options->spill_codec),
-                                    options->spill_level, &context->spill, err));
-    return check_folders(context, err);
+    oci_spill_request request = spill_request(options);
+    return oci_spill_set_up(env, &request, &context->spill, err);
 }
 
 oc_status oci_context_create(const oc_options *options, const oci_seams *seams, oc_context **out,
@@ -187,6 +125,8 @@ oc_status oci_context_create(const oc_options *options, const oci_seams *seams, 
     }
     fill_defaults(&given);
     OC_TRY(check_options(&given, err));
+    oci_spill_request request = spill_request(&given);
+    OC_TRY(oci_spill_check(&request, err));
     oc_context *context = calloc(1, sizeof *context);
     if (context == NULL) {
         OC_FAIL(err, OC_ENOMEM, "could not create a context: out of memory");
@@ -283,6 +223,7 @@ void oc_context_metrics(oc_context *context, oc_metrics *out)
         .disk_now = atomic_load(&counters->disk_now),
         .disk_peak = atomic_load(&counters->disk_peak),
         .threads = context->env.n_threads,
-        .codec = oci_codec_name(context->spill->codec),
+        .codec = oci_spill_codec_name(context->spill),
+        .spill_encoding = oci_spill_encoding_name(context->spill),
     };
 }

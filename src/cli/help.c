@@ -41,8 +41,9 @@ static const command_help helps[OCI_CLI_COMMANDS] = {
     [OCI_CLI_INSPECT] = {
         .usage = "inspect FILE [options]",
         .summary = "show format, columns, batches and sizes of a file",
-        .about = "Describes a file without showing its rows.\n",
-        .examples = "  outcore inspect sorted.arrow\n",
+        .about = "Describes a file without showing its rows. A spill file is read and checked.\n",
+        .examples = "  outcore inspect sorted.arrow\n"
+                    "  outcore inspect partition-7.spill --physical\n",
     },
     [OCI_CLI_HELP] = {
         .usage = "help [COMMAND]",

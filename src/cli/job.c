@@ -147,6 +147,7 @@ oc_read_options oci_cli_read_options(const oci_cli_options *options)
     read.header = options->header;
     read.columns = options->columns;
     read.null_text = options->null_text;
+    read.physical = options->physical;
     return read;
 }
 
@@ -206,6 +207,9 @@ int oci_cli_begin_job(oci_cli_job *job, const oci_cli_options *options, const ch
     settings.batch_rows = options->batch_rows;
     settings.spill_codec = options->spill.codec;
     settings.spill_level = options->spill.level;
+    settings.spill_encoding = (oc_spill_encoding)options->spill_encoding;
+    settings.spill_without_checksums = options->no_spill_checksums;
+    settings.spill_encrypt = options->encrypt_spill;
     if (job->progress.enabled) {
         settings.progress = oci_cli_show_progress;
         settings.progress_arg = &job->progress;

@@ -214,6 +214,12 @@ static const oci_cli_choice body_codecs[] = {
     {"zstd", OC_CODEC_ZSTD},
     {NULL, 0},
 };
+static const oci_cli_choice spill_encodings[] = {
+    {"auto", OC_SPILL_ENCODING_AUTO},
+    {"plain", OC_SPILL_ENCODING_PLAIN},
+    {"lengths", OC_SPILL_ENCODING_LENGTHS},
+    {NULL, 0},
+};
 static const oci_cli_choice headers[] = {
     {"auto", OCI_CLI_HEADER_AUTO},
     {"yes", OCI_CLI_HEADER_YES},
@@ -268,6 +274,9 @@ const oci_cli_option oci_cli_option_table[] = {
     {.name = "null", .value = "TEXT", .group = group_input, .commands = TAKES_FILES,
      .take = take_text, .offset = FIELD(null_text),
      .help = "what stands for null in CSV, in and out; default: the empty field"},
+    {.name = "physical", .group = group_input, .commands = TAKES_FILES,
+     .take = take_flag, .offset = FIELD(physical),
+     .help = "spill files: the columns as they lie in the file, not the rows they stand for"},
 
     {.letter = 'o', .name = "output", .value = "FILE", .group = group_output,
      .commands = READS_FILES,
@@ -321,7 +330,18 @@ const oci_cli_option oci_cli_option_table[] = {
      .commands = READS_FILES,
      .take = take_spill_codec, .offset = FIELD(spill), .choices = spill_codecs,
      .help = "of spill files: auto, none, lz4, zstd, or zstd with a level as in zstd:3; default: "
-             "auto, which is lz4"},
+             "auto, which measures what takes least time"},
+    {.name = "spill-encoding", .value = "ENCODING", .group = group_resources,
+     .commands = READS_FILES,
+     .take = take_choice, .offset = FIELD(spill_encoding), .choices = spill_encodings,
+     .help = "how columns lie in spill files: auto (each as is smallest), plain, lengths (strings "
+             "as lengths and bytes); default: auto"},
+    {.name = "no-spill-checksums", .group = group_resources, .commands = READS_FILES,
+     .take = take_flag, .offset = FIELD(no_spill_checksums),
+     .help = "spill files without checksums"},
+    {.name = "encrypt-spill", .group = group_resources, .commands = READS_FILES,
+     .take = take_flag, .offset = FIELD(encrypt_spill),
+     .help = "encrypt spill files with a random key that is kept in memory only"},
 
     {.letter = 'q', .name = "quiet", .group = group_reports, .commands = TAKES_FILES,
      .take = take_flag, .offset = FIELD(quiet),

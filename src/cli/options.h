@@ -68,6 +68,7 @@ typedef struct oci_cli_options {
     int header;       /* oci_cli_header */
     const char *columns;
     const char *null_text;
+    bool physical;
 
     /* work */
     oci_cli_list by; /* texts for oc_parse_sort_keys() */
@@ -90,6 +91,9 @@ typedef struct oci_cli_options {
     int64_t threads;
     int64_t batch_rows;
     oci_cli_spill spill;
+    int spill_encoding; /* oc_spill_encoding */
+    bool no_spill_checksums;
+    bool encrypt_spill;
 
     /* reporting */
     bool quiet;

@@ -51,11 +51,18 @@ void oci_cli_print_stats(const oc_metrics *metrics, int64_t rows, double seconds
         {"read_back_bytes", metrics->read_back_bytes},
         {"merge_passes", metrics->merge_passes},
         {"disk_peak_bytes", metrics->disk_peak},
+        {"spilled_memory_bytes", metrics->spilled_memory_bytes},
+        {"spill_writes", metrics->spill_writes},
+        {"spill_encode_ns", metrics->spill_encode_ns},
+        {"spill_write_ns", metrics->spill_write_ns},
+        {"spill_read_ns", metrics->spill_read_ns},
+        {"spill_decode_ns", metrics->spill_decode_ns},
         {"threads", metrics->threads},
     };
     fprintf(stderr, "{\"rows\": %" PRId64 ", \"seconds\": %.3f", rows, seconds);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         fprintf(stderr, ", \"%s\": %" PRId64, numbers[i].name, numbers[i].value);
     }
-    fprintf(stderr, ", \"codec\": \"%s\"}\n", metrics->codec != NULL ? metrics->codec : "none");
+    fprintf(stderr, ", \"codec\": \"%s\", \"encoding\": \"%s\"}\n", metrics->codec,
+            metrics->spill_encoding);
 }

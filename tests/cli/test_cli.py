@@ -67,6 +67,7 @@ def test_man_page_and_completion_know_all_options():
     (["inspect", "--by"], []),
     (["sort", "--format", "ar"], ["arrow", "arrows"]),
     (["sort", "--spill-compression", "=", "z"], ["zstd"]),
+    (["sort", "--spill-encoding", ""], ["auto", "plain", "lengths"]),
     (["help", "co"], ["convert"]),
 ])
 def test_completion(typed, expected):

@@ -2,10 +2,11 @@
 
 _outcore_options() { # COMMAND
     local resources='-m --memory-limit -q --quiet --timer -h --help -V --version'
-    local input='--input-format --delimiter --header --columns --null'
+    local input='--input-format --delimiter --header --columns --null --physical'
     local files="$input $resources --select --limit -o --output --format --compression
         --output-delimiter --output-header --output-null --maxrows -d --disk-limit -T --temp-dir
-        -t --threads --parallel -b --batch-size --spill-compression --progress --stats"
+        -t --threads --parallel -b --batch-size --spill-compression --spill-encoding
+        --no-spill-checksums --encrypt-spill --progress --stats"
     case $1 in
         sort) echo "$files -k --by" ;;
         convert) echo "$files" ;;
@@ -21,6 +22,7 @@ _outcore_values() { # OPTION
         --format) echo 'auto table csv tsv json ndjson arrow arrows null' ;;
         --compression) echo 'none lz4 zstd' ;;
         --spill-compression) echo 'auto none lz4 zstd' ;;
+        --spill-encoding) echo 'auto plain lengths' ;;
         --header) echo 'auto yes no' ;;
         --output-header) echo 'yes no' ;;
         --progress) echo 'auto on off' ;;
