@@ -18,7 +18,6 @@
 
 #include "base/bits.h"
 
-#define MAGIC       "OCSEAL"
 #define MAGIC_BYTES 6
 #define VERSION     1
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
@@ -28,6 +27,8 @@
 _Static_assert(OCI_SEAL_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "key");
 _Static_assert(OCI_SEAL_TAIL_BYTES == crypto_aead_xchacha20poly1305_ietf_ABYTES, "tag");
 _Static_assert(OCI_SEAL_RUN_ID_BYTES + sizeof(uint64_t) == NONCE_BYTES, "nonce");
+
+static const uint8_t magic[MAGIC_BYTES] = {'O', 'C', 'S', 'E', 'A', 'L'};
 
 struct oci_seal {
     const oci_random *random;
@@ -106,7 +107,7 @@ void oci_seal_close(const oci_seal *seal, const uint8_t run_id[OCI_SEAL_RUN_ID_B
     assert(size >= 0 && size <= CONTENT_LIMIT && place >= 0);
     uint8_t nonce[NONCE_BYTES];
     make_nonce(run_id, place, nonce);
-    memcpy(out, MAGIC, MAGIC_BYTES);
+    memcpy(out, magic, MAGIC_BYTES);
     oci_store_le16(out + MAGIC_BYTES, VERSION);
     oci_store_le64(out + MAGIC_BYTES + 2, (uint64_t)size);
     uint8_t *content = out + OCI_SEAL_HEAD_BYTES;
@@ -117,7 +118,7 @@ void oci_seal_close(const oci_seal *seal, const uint8_t run_id[OCI_SEAL_RUN_ID_B
 
 oc_status oci_seal_read_head(const uint8_t *head, int64_t *size, oc_error *err)
 {
-    if (memcmp(head, MAGIC, MAGIC_BYTES) != 0) {
+    if (memcmp(head, magic, MAGIC_BYTES) != 0) {
         OC_FAIL(err, OC_EDATA, "it does not begin with the mark of a sealed message");
     }
     int version = oci_load_le16(head + MAGIC_BYTES);
