@@ -1,0 +1,77 @@
+/* Packed columns: what both directions know about how a node lies, see docs/spill-format.md.
+ *
+ *   node = header (8 bytes): validity u8, kind u8, words u8, zeros
+ *          validity BITS: null count u64, bitmap
+ *          values, by the layout of the field
+ *          children
+ *
+ * Bitmaps are integer vectors of 64-bit words, so runs of nulls and constants cost nothing. */
+#ifndef OUTCORE_ENCODING_PACK_FORMAT_H
+#define OUTCORE_ENCODING_PACK_FORMAT_H
+
+#include "arrow/schema.h"
+#include "encoding/streams.h"
+
+#define OCI_NODE_BYTES 8
+
+typedef enum oci_node_validity {
+    OCI_NODE_ALL_VALID,
+    OCI_NODE_ALL_NULL, /* there are no values */
+    OCI_NODE_BITMAP    /* fixed-width values: only those that are not null are there */
+} oci_node_validity;
+
+/* Values of fixed width. */
+typedef enum oci_fixed_kind {
+    OCI_FIXED_WORDS,  /* `words` integer vectors of 64-bit words, low one first; the rest is sign */
+    OCI_FIXED_PLANES, /* an integer vector for each byte of a value, low one first */
+    OCI_FIXED_PLAIN   /* as they are */
+} oci_fixed_kind;
+
+/* Offsets of list views and dense unions. */
+typedef enum oci_offsets_kind {
+    OCI_OFFSETS_STORED,
+    OCI_OFFSETS_IN_ORDER /* each row begins where the one before (of its child) ended */
+} oci_offsets_kind;
+
+#define OCI_FIXED_WIDTH_MAX 32 /* of values that are no strings */
+
+/* FIXED_BINARY goes the way of strings. */
+static inline bool oci_field_is_strings(const oci_field *field)
+{
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_OFFSETS32:
+    case OCI_LAYOUT_OFFSETS64:
+    case OCI_LAYOUT_VIEWS: return true;
+    default: return field->type == OCI_TYPE_FIXED_BINARY;
+    }
+}
+
+static inline bool oci_field_is_float(const oci_field *field)
+{
+    return field->type == OCI_TYPE_FLOAT16 || field->type == OCI_TYPE_FLOAT32 ||
+           field->type == OCI_TYPE_FLOAT64;
+}
+
+static inline bool oci_field_is_unsigned(const oci_field *field)
+{
+    switch (field->type) {
+    case OCI_TYPE_UINT8:
+    case OCI_TYPE_UINT16:
+    case OCI_TYPE_UINT32: return true;
+    default: return oci_field_is_float(field);
+    }
+}
+
+/* Bytes of the offsets, sizes or indices that a field has besides its values. */
+static inline int oci_field_offset_width(const oci_field *field)
+{
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_OFFSETS64:
+    case OCI_LAYOUT_LIST64:
+    case OCI_LAYOUT_LIST_VIEW64: return 8;
+    case OCI_LAYOUT_DICTIONARY: return field->byte_width;
+    default: return 4;
+    }
+}
+
+#endif /* OUTCORE_ENCODING_PACK_FORMAT_H */

@@ -1,0 +1,134 @@
+/* Packed columns: every type there and back, what comes out smaller, and damage. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arrow/gather.h"
+#include "encoding/packed_column_test_support.h"
+#include "support/batch_maker.h"
+#include "support/gather_check.h"
+
+typedef struct fixture {
+    oci_budget *budget;
+    oci_mem *mem;
+} fixture;
+
+static fixture open_fixture(void)
+{
+    fixture f = {0};
+    assert_int_equal(oci_budget_create(INT64_C(1) << 30, NULL, &f.budget, NULL), OC_OK);
+    assert_int_equal(oci_mem_open(f.budget, "packing test", &f.mem, NULL), OC_OK);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    assert_int_equal(oci_mem_held(f->mem), 0);
+    oci_mem_close(f->mem);
+    oci_budget_destroy(f->budget);
+    assert_int_equal(arrow_maker_live(), 0);
+}
+
+/* Packs a batch and unpacks it; returns the bytes of both streams of all columns. */
+static int64_t check_round_trip(oci_mem *mem, oci_packer *packer, const oci_batch *batch)
+{
+    int64_t total = 0;
+    for (int32_t i = 0; i < batch->schema->n_fields; i++) {
+        packed_bytes packed = test_pack(packer, i, &batch->columns[i], mem);
+        unpacked back;
+        oc_error error = {0};
+        if (test_unpack(batch->schema, i, batch->length, &packed, INT64_MAX, &back, &error) !=
+            OC_OK) {
+            fail_msg("%s", error.message);
+        }
+        test_same_values(&batch->columns[i], &back.column);
+        total += packed.packed_size + packed.bytes_size;
+        test_unpacked_free(&back);
+        test_packed_free(&packed);
+    }
+    return total;
+}
+
+/* ---- every type ------------------------------------------------------------------------------ */
+
+static void check_format(oci_mem *mem, const char *format)
+{
+    static const int64_t lengths[] = {0, 1, 7, 64, 65, 1024, 3000};
+    uint64_t state = 1;
+    oci_schema *schema = make_schema(&format, 1);
+    oci_packer *packer = NULL;
+    assert_int_equal(oci_packer_create(schema, &packer, NULL), OC_OK);
+    for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        static const int32_t nulls[] = {0, 3, 80, 100};
+        for (int n = 0; n < 4; n++) {
+            arrow_maker maker = random_maker(&state, lengths[k]);
+            maker.null_percent = nulls[n];
+            oci_batch *batch = make_batch(&format, 1, &maker);
+            check_round_trip(mem, packer, batch);
+            oci_batch *slice = NULL;
+            int64_t start = batch->length / 3;
+            assert_int_equal(oci_batch_slice(batch, start, batch->length / 2, &slice, NULL), OC_OK);
+            check_round_trip(mem, packer, slice);
+            oci_batch_release(slice);
+            oci_batch_release(batch);
+        }
+    }
+    oci_packer_destroy(packer);
+    oci_schema_release(schema);
+}
+
+static void packing_keeps_values_of_every_flat_type(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    for (int32_t k = 0; k < arrow_maker_n_formats; k++) {
+        check_format(f.mem, arrow_maker_formats[k]);
+    }
+    close_fixture(&f);
+}
+
+static void packing_keeps_values_of_every_nested_type(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    for (int32_t k = 0; k < arrow_maker_n_nested_formats; k++) {
+        check_format(f.mem, arrow_maker_nested_formats[k]);
+    }
+    close_fixture(&f);
+}
+
+static void packing_keeps_values_of_random_trees(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        char text[4000];
+        uint64_t state = seed;
+        arrow_make_column_text(seed, 1 + (int32_t)(seed % 4), text, sizeof text);
+        arrow_maker maker = random_maker(&state, 1 + random_below(&state, 300));
+        const char *column = text;
+        oci_batch *batch = make_batch(&column, 1, &maker);
+        oci_packer *packer = NULL;
+        assert_int_equal(oci_packer_create(batch->schema, &packer, NULL), OC_OK);
+        check_round_trip(f.mem, packer, batch);
+        oci_packer_destroy(packer);
+        oci_batch_release(batch);
+    }
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packing_keeps_values_of_every_flat_type),
+        cmocka_unit_test(packing_keeps_values_of_every_nested_type),
+        cmocka_unit_test(packing_keeps_values_of_random_trees),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
