@@ -6,6 +6,9 @@
  * lanes of 64. All lanes have the same shifts at the same time, so the only thing that depends on
  * the width is when a row is full, once for 32 or 16 values. A width is therefore a variable and not
  * 64 copies of the code: the shifts by a variable cost nothing that could be measured. */
+#ifndef OUTCORE_ENCODING_BIT_PACK_KERNEL_H
+#define OUTCORE_ENCODING_BIT_PACK_KERNEL_H
+
 #include <string.h>
 
 #include "base/bits.h"
@@ -107,3 +110,5 @@ void OCI_PACK_NAME(unpack)(const uint8_t *in, uint64_t base, int width, uint64_t
         unpack64(in, base, width, values);
     }
 }
+
+#endif /* OUTCORE_ENCODING_BIT_PACK_KERNEL_H */

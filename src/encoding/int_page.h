@@ -1,10 +1,10 @@
 /* Pages: the up to 1024 integers that vectors are made of. Byte layout: docs/spill-format.md,
  * "Integer vectors".
  *
- *   u8 width          0..64 bits of each value above the base
- *   u8 base_bytes     0..8
- *   base              base_bytes, two's complement: what to add to the vector's base
- *   bits              as bit_pack.h has it */
+ * A page has one base and one width. The few values that need more bits than the rest are
+ * exceptions: their low bits lie with the others, and what is left of them, positions and high
+ * parts, in two short lists behind. So a column of differences that are nearly always 1 takes no
+ * bits but for the others, and a single huge value does not widen its whole page. */
 #ifndef OUTCORE_ENCODING_INT_PAGE_H
 #define OUTCORE_ENCODING_INT_PAGE_H
 
@@ -13,8 +13,11 @@
 #include "base/bits.h"
 #include "encoding/bit_pack.h"
 
-/* Bytes of a page besides its bits, at most. */
-#define OCI_INT_PAGE_HEADER_MAX 10
+enum {
+    OCI_INT_PAGE_HAS_EXCEPTIONS = 0x80, /* in the byte with the width */
+    OCI_INT_EXCEPTIONS_MAX = 256,
+    OCI_INT_PAGE_HEADER_MAX = 10, /* bytes of a page without exceptions besides its bits */
+};
 
 /* ---- numbers of as few bytes as they need, two's complement, low byte first ------------------- */
 
@@ -32,9 +35,11 @@ static inline int oci_int_put(uint8_t *out, uint64_t value)
 /* Reads a number of 0 to 8 bytes. */
 static inline uint64_t oci_int_get(const uint8_t *in, int bytes)
 {
-    uint64_t value = oci_bits_load(in, 0, 8 * bytes);
+    if (bytes == 0) {
+        return 0;
+    }
     int unused = 64 - 8 * bytes;
-    return bytes == 0 ? 0 : (uint64_t)((int64_t)(value << unused) >> unused);
+    return (uint64_t)((int64_t)(oci_bits_load(in, 0, 8 * bytes) << unused) >> unused);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -43,30 +48,46 @@ static inline uint64_t oci_int_get(const uint8_t *in, int bytes)
 typedef struct oci_int_page_plan {
     uint64_t base;
     int width;
+    int n_exceptions;
+    uint64_t min; /* of the values, compared as signed */
+    uint64_t max;
+    int min_width; /* that all values above min fit */
+    int64_t size;  /* bytes, about; the page may be smaller, or larger by a little */
 } oci_int_page_plan;
 
 /* Plans a page of 1 <= n <= OCI_PAGE_VALUES values. */
 void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan *plan);
 
-/* Writes the page; returns its size, at most OCI_INT_PAGE_HEADER_MAX and the bits that the range of
- * its values takes. `origin` is the vector's base. */
+/* The most that the planned page takes. */
+static inline int64_t oci_int_page_bound(const oci_int_page_plan *plan, int64_t n)
+{
+    return OCI_INT_PAGE_HEADER_MAX + oci_bit_packed_bytes(n, plan->min_width);
+}
+
+/* Writes the page; returns its size. `origin` is the vector's base. */
 int64_t oci_int_page_write(const uint64_t *values, int64_t n, const oci_int_page_plan *plan,
                            uint64_t origin, uint8_t *out);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A page of n values that begins at `data`, of which `size` bytes are there. */
+/* A page of n values. */
 typedef struct oci_int_page {
+    int64_t n;
     uint64_t base; /* the vector's base included */
     int width;
-    const uint8_t *bits;
-    int64_t size; /* of the whole page */
+    int n_exceptions;
+    int gap_width;
+    int high_width;
+    uint64_t high_base;
+    const uint8_t *bits; /* gaps and high parts follow */
+    int64_t size;        /* of the whole page */
 } oci_int_page;
 
-/* Checks that the page lies inside its data. OC_EDATA: damaged. */
+/* Opens the page of n values at `data`, of which `size` bytes are there, and checks that it lies
+ * inside them. OC_EDATA: damaged. */
 OC_NODISCARD oc_status oci_int_page_open(const uint8_t *data, int64_t size, int64_t n,
                                          uint64_t origin, oci_int_page *page, oc_error *err);
-/* Writes its n values. */
-void oci_int_page_read(const oci_int_page *page, int64_t n, uint64_t *out);
+/* Writes its n values. OC_EDATA: an exception lies outside the page. */
+OC_NODISCARD oc_status oci_int_page_read(const oci_int_page *page, uint64_t *out, oc_error *err);
 
 #endif /* OUTCORE_ENCODING_INT_PAGE_H */

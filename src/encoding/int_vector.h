@@ -1,6 +1,6 @@
 /* Vectors of integers, stored as whatever is smallest of: one constant, frame of reference with bit
- * packing and exceptions, the same over differences, a dictionary of few values, runs, or as they
- * are. Byte layout: docs/spill-format.md, "Integer vectors".
+ * packing and exceptions, the same over differences, a dictionary of few values, or runs, all after
+ * division by a common factor where that helps. Byte layout: docs/spill-format.md, "Integer vectors".
  *
  * Values are 64-bit two's complement words whatever their type; a vector remembers no width or sign:
  * who reads it knows. All arithmetic wraps, so every value of every type comes back bit for bit. A
@@ -14,6 +14,9 @@
 
 #include "encoding/bit_pack.h"
 #include "encoding/streams.h"
+
+/* Distinct values that a vector has a dictionary for, at most. */
+enum { OCI_INT_DICTIONARY_MAX = 256 };
 
 /* Where values come from. page() writes values [start, start + n) to out; start is any multiple of
  * OCI_PAGE_VALUES (or any value while a sample is taken), n <= OCI_PAGE_VALUES. May be called
@@ -37,7 +40,8 @@ oci_int_source oci_int_array_source(const oci_int_array *array, int64_t n);
 typedef struct oci_int_plan {
     uint8_t kind;
     uint8_t blocks_left; /* until the next look at all kinds */
-    uint8_t reserved[6];
+    uint16_t bits;       /* that 16 values took when it was made */
+    uint64_t scale;      /* what all values are multiples of, 0 = nothing that helps */
 } oci_int_plan;
 
 /* Upper bound of oci_int_vector_encode()'s result when every value fits `width` bytes (1..8), signed
@@ -57,7 +61,14 @@ typedef struct oci_int_reader {
     int64_t n;
     int64_t at; /* values given so far */
     /* private to int_reader.c: */
-    uint64_t state[24];
+    uint8_t kind;
+    int64_t offset; /* of the next page */
+    uint64_t base;
+    uint64_t before; /* the value before the next, for differences */
+    uint64_t scale;
+    uint64_t scale_offset;
+    int64_t n_distinct;
+    uint64_t distinct[OCI_INT_DICTIONARY_MAX];
 } oci_int_reader;
 
 /* `data` is the rest of the packed stream (`size` bytes). The vector must have exactly n values.
