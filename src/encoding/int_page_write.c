@@ -6,8 +6,8 @@
  * of them are counted first, and only when these promise something the rest is.
  *
  * The base is either the smallest value or, where a few are far below the others, a low one of the
- * others: each of 16 lanes has its own minimum, and the largest of these is only as low as the few
- * when they are in every lane. */
+ * others. Each of 16 lanes has its own minimum; when k lanes have one of the few, the next in order
+ * is the smallest of many others. The smallest four times doubled are tried. */
 #include <assert.h>
 
 #include "encoding/int_page.h"
@@ -23,7 +23,8 @@ enum {
 typedef struct value_range {
     int64_t min;
     int64_t max;
-    int64_t low; /* the base to try when few values are below it */
+    int64_t bases[5]; /* to try: min and above, for when few values are below */
+    int n_bases;
 } value_range;
 
 static void find_range(const uint64_t *values, int64_t n, value_range *range)
@@ -45,11 +46,20 @@ static void find_range(const uint64_t *values, int64_t n, value_range *range)
         min[0] = value < min[0] ? value : min[0];
         max[0] = value > max[0] ? value : max[0];
     }
-    *range = (value_range){.min = min[0], .max = max[0], .low = min[0]};
-    for (int lane = 1; lane < LANES; lane++) {
-        range->min = oci_min64(range->min, min[lane]);
-        range->max = oci_max64(range->max, max[lane]);
-        range->low = oci_max64(range->low, min[lane]);
+    for (int lane = 1; lane < LANES; lane++) { /* sorts the minima by insertion */
+        int64_t value = min[lane];
+        int at = lane;
+        for (; at > 0 && min[at - 1] > value; at--) {
+            min[at] = min[at - 1];
+        }
+        min[at] = value;
+        max[0] = oci_max64(max[0], max[lane]);
+    }
+    *range = (value_range){.min = min[0], .max = max[0], .bases = {min[0]}, .n_bases = 1};
+    for (int lane = 1; lane < LANES; lane = 2 * lane + 1) {
+        if (min[lane] != range->bases[range->n_bases - 1]) {
+            range->bases[range->n_bases++] = min[lane];
+        }
     }
 }
 
@@ -112,11 +122,11 @@ void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan
     const int64_t plain_bits = n * plan->width;
     int64_t best_bits = plain_bits - plain_bits / 32; /* must be worth the trouble */
     oci_int_page_plan guess = *plan;
-    const uint64_t bases[] = {(uint64_t)range.min, (uint64_t)range.low};
-    for (int i = 0; i < (range.low == range.min ? 1 : 2); i++) {
+    for (int i = 0; i < range.n_bases && plan->width > 0; i++) {
         int32_t counts[65] = {0};
-        count_widths(values, n, n / PROBES + 1, bases[i], counts);
-        try_exceptions(n, n / PROBES + 1, bases[i], counts, &range, &best_bits, &guess);
+        uint64_t base = (uint64_t)range.bases[i];
+        count_widths(values, n, n / PROBES + 1, base, counts);
+        try_exceptions(n, n / PROBES + 1, base, counts, &range, &best_bits, &guess);
     }
     if (guess.width != plan->width) {
         int32_t counts[65] = {0};

@@ -391,7 +391,9 @@ static int64_t kind_of_vector(int which, int64_t n, int64_t *values)
         case 1: values[i] = uniform(&seed, 0, 9); break;
         case 2: values[i] = i % 40 == 3 ? -uniform(&seed, 0, 999) : uniform(&seed, 0, 4); break;
         case 3: values[i] = i * 3 + i / 30 * 1000; break;
-        case 4: values[i] = (int64_t)((uint64_t)uniform(&seed, 1, 6) << 40) + i % 2; break;
+        case 4:
+            values[i] = (int64_t)((uint64_t)(i * i % 7 % 5) * UINT64_C(0x9E3779B97F4A7C15));
+            break;
         case 5: values[i] = i / 100 * 12345; break;
         case 6: values[i] = uniform(&seed, 0, 300) * 86400000; break;
         default: return -1;
