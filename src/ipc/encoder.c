@@ -60,7 +60,7 @@ typedef struct sent_dictionary {
 
 struct oci_ipc_encoder {
     oci_schema *schema;
-    oci_packer packer;
+    oci_body_packer packer;
     bool with_checksum; /* messages have a slot for one */
     oci_mem *mem;
     int64_t head_bytes;
@@ -121,7 +121,7 @@ static const uint8_t *checksum_slot(const oci_ipc_encoder *encoder)
 static oc_status find_head_bytes(const oci_ipc_encoder *encoder, oci_message_kind kind,
                                  const oci_tree_shape *shape, int64_t *out, oc_error *err)
 {
-    bool may_compress = oci_packer_may_compress(&encoder->packer);
+    bool may_compress = oci_body_packer_may_compress(&encoder->packer);
     oci_message fields = {.kind = kind,
                           .n_nodes = shape->n_nodes,
                           .n_buffers = shape->n_buffers,
@@ -219,7 +219,7 @@ oc_status oci_ipc_encoder_create(oci_schema *schema, oci_codec_id codec, int lev
     encoder->schema = oci_schema_retain(schema);
     encoder->mem = mem;
     oc_status status = OC_OK;
-    OC_GOTO(oci_packer_set(&encoder->packer, codec, level, err));
+    OC_GOTO(oci_body_packer_set(&encoder->packer, codec, level, err));
     OC_GOTO(describe_schema(encoder, err));
     *out = encoder;
 done:
@@ -234,7 +234,7 @@ oc_status oci_ipc_encoder_for_spill(oci_ipc_encoder *encoder, bool with_checksum
 {
     encoder->with_checksum = with_checksum;
     encoder->packer.changes = codec_changes;
-    OC_TRY(oci_packer_rest(&encoder->packer, encoder->n_plain_buffers, err));
+    OC_TRY(oci_body_packer_rest(&encoder->packer, encoder->n_plain_buffers, err));
     return find_all_head_bytes(encoder, err);
 }
 
@@ -242,7 +242,7 @@ oc_status oci_ipc_encoder_set_codec(oci_ipc_encoder *encoder, oci_codec_id codec
                                     oc_error *err)
 {
     assert(encoder->packer.changes);
-    return oci_packer_set(&encoder->packer, codec, level, err);
+    return oci_body_packer_set(&encoder->packer, codec, level, err);
 }
 
 void oci_ipc_encoder_destroy(oci_ipc_encoder *encoder)
@@ -251,7 +251,7 @@ void oci_ipc_encoder_destroy(oci_ipc_encoder *encoder)
         return;
     }
     oci_ipc_encoder_trim(encoder, NULL);
-    oci_packer_deinit(&encoder->packer);
+    oci_body_packer_deinit(&encoder->packer);
     free(encoder->schema_message.data);
     free(encoder->nodes);
     free(encoder->variadic);
@@ -283,7 +283,7 @@ int32_t oci_ipc_encoder_extents(const oci_ipc_encoder *encoder, const oci_ipc_ex
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct measure {
-    const oci_packer *packer;
+    const oci_body_packer *packer;
     int64_t n_buffers;
     int64_t n_view_buffers;
     int64_t bytes;   /* bound of the body */
@@ -296,11 +296,11 @@ static oc_status measure_buffer(void *arg, const oci_buffer_source *source, oc_e
     measure *m = arg;
     m->n_buffers++;
     int64_t size = source->size;
-    if (oci_packer_may_compress(m->packer) && size > 0) {
+    if (oci_body_packer_may_compress(m->packer) && size > 0) {
         if (source->kind != OCI_SOURCE_BYTES) {
             m->scratch = oci_max64(m->scratch, oci_round_up(size, BODY_ALIGN));
         }
-        size = oci_packer_bound(m->packer, size);
+        size = oci_body_packer_bound(m->packer, size);
     }
     m->bytes += oci_round_up(size, BODY_ALIGN);
     return OC_OK;
@@ -458,8 +458,8 @@ int64_t oci_ipc_encoder_bound(oci_ipc_encoder *encoder, const oci_batch *batch)
 
 int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab_bytes)
 {
-    const oci_packer *packer = &encoder->packer;
-    bool may_compress = oci_packer_may_compress(packer);
+    const oci_body_packer *packer = &encoder->packer;
+    bool may_compress = oci_body_packer_may_compress(packer);
     if (!may_compress && encoder->n_dictionaries == 0) {
         return 0;
     }
@@ -471,8 +471,8 @@ int64_t oci_ipc_encoder_bound_bytes(const oci_ipc_encoder *encoder, int64_t slab
     if (!may_compress) {
         return bytes + slab_bytes + n_buffers * BODY_ALIGN;
     }
-    return bytes + oci_packer_bound(packer, slab_bytes) +
-           n_buffers * (oci_packer_bound(packer, 1) + BODY_ALIGN) + GATHER_BITMAP_BYTES;
+    return bytes + oci_body_packer_bound(packer, slab_bytes) +
+           n_buffers * (oci_body_packer_bound(packer, 1) + BODY_ALIGN) + GATHER_BITMAP_BYTES;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -508,8 +508,9 @@ static oc_status write_buffer(void *arg, const oci_buffer_source *source, oc_err
     uint8_t *to = writer->body + writer->end;
     int64_t size = source->size;
     if (size > 0 && encoder->packer.id != OCI_CODEC_NONE) {
-        OC_TRY(oci_packer_pack(&encoder->packer, source, writer->first_buffer + writer->n_buffers,
-                               writer->scratch, to, &size, err));
+        OC_TRY(oci_body_packer_pack(&encoder->packer, source,
+                                    writer->first_buffer + writer->n_buffers, writer->scratch, to,
+                                    &size, err));
     } else {
         oci_buffer_source_copy(source, to);
     }

@@ -13,7 +13,7 @@ enum {
     SAVED_SHARE_MIN = 32  /* less than this share saved is not worth decompressing */
 };
 
-oc_status oci_packer_set(oci_packer *packer, oci_codec_id id, int level, oc_error *err)
+oc_status oci_body_packer_set(oci_body_packer *packer, oci_codec_id id, int level, oc_error *err)
 {
     if (id != OCI_CODEC_NONE && packer->codecs[id] == NULL) {
         OC_TRY(oci_codec_create(id, level, &packer->codecs[id], err));
@@ -25,7 +25,7 @@ oc_status oci_packer_set(oci_packer *packer, oci_codec_id id, int level, oc_erro
     return OC_OK;
 }
 
-oc_status oci_packer_rest(oci_packer *packer, int64_t n_buffers, oc_error *err)
+oc_status oci_body_packer_rest(oci_body_packer *packer, int64_t n_buffers, oc_error *err)
 {
     assert(packer->rests == NULL);
     packer->rests = calloc((size_t)n_buffers + 1, 2);
@@ -36,21 +36,21 @@ oc_status oci_packer_rest(oci_packer *packer, int64_t n_buffers, oc_error *err)
     return OC_OK;
 }
 
-void oci_packer_deinit(oci_packer *packer)
+void oci_body_packer_deinit(oci_body_packer *packer)
 {
     for (int id = 0; id < OCI_PACK_CODECS; id++) {
         oci_codec_destroy(packer->codecs[id]);
     }
     free(packer->rests);
-    *packer = (oci_packer){0};
+    *packer = (oci_body_packer){0};
 }
 
-bool oci_packer_may_compress(const oci_packer *packer)
+bool oci_body_packer_may_compress(const oci_body_packer *packer)
 {
     return packer->changes || packer->id != OCI_CODEC_NONE;
 }
 
-int64_t oci_packer_bound(const oci_packer *packer, int64_t size)
+int64_t oci_body_packer_bound(const oci_body_packer *packer, int64_t size)
 {
     int64_t most = oci_codec_bound(packer->id, size);
     for (int id = 0; packer->changes && id < OCI_PACK_CODECS; id++) {
@@ -60,7 +60,7 @@ int64_t oci_packer_bound(const oci_packer *packer, int64_t size)
 }
 
 /* The counter of a buffer, or NULL. */
-static uint8_t *rest_of(const oci_packer *packer, int64_t number)
+static uint8_t *rest_of(const oci_body_packer *packer, int64_t number)
 {
     if (packer->rests == NULL || number >= packer->n_rests) {
         return NULL;
@@ -68,7 +68,7 @@ static uint8_t *rest_of(const oci_packer *packer, int64_t number)
     return &packer->rests[packer->weighs_symbols ? packer->n_rests + number : number];
 }
 
-static bool is_resting(const oci_packer *packer, uint8_t *rest, int64_t size)
+static bool is_resting(const oci_body_packer *packer, uint8_t *rest, int64_t size)
 {
     if (packer->rests != NULL && size < TRIED_BYTES_MIN) {
         return true;
@@ -80,8 +80,9 @@ static bool is_resting(const oci_packer *packer, uint8_t *rest, int64_t size)
     return true;
 }
 
-oc_status oci_packer_pack(oci_packer *packer, const oci_buffer_source *source, int64_t number,
-                          uint8_t *scratch, uint8_t *to, int64_t *size, oc_error *err)
+oc_status oci_body_packer_pack(oci_body_packer *packer, const oci_buffer_source *source,
+                               int64_t number, uint8_t *scratch, uint8_t *to, int64_t *size,
+                               oc_error *err)
 {
     uint8_t *values = to + OCI_PACK_PREFIX_BYTES;
     uint8_t *rest = rest_of(packer, number);
