@@ -12,7 +12,7 @@ static inline void oci_string_copy(uint8_t *to, int64_t room, const uint8_t *fro
                                    int64_t length)
 {
     if (length <= 16 && room >= 16 && readable >= 16) {
-        memcpy(to, from, 16);
+        memmove(to, from, 16); /* front coding copies from right before `to` */
     } else if (length > 16 && length <= 32) {
         memcpy(to, from, 16);
         memcpy(to + length - 16, from + length - 16, 16);

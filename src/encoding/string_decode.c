@@ -1,6 +1,5 @@
 /* A string vector to offsets, views or fixed-size values. Each kind gives the lengths page by page
  * and the bytes one behind the other; what a page of lengths becomes is the business of the sink. */
-#include "encoding/string_copy.h"
 #include "encoding/string_decode_internal.h"
 
 oc_status oci_string_fail(oc_error *err)
@@ -19,6 +18,23 @@ static oc_status skip_numbers(oci_strings_in *out, int64_t size, int64_t n, oc_e
     return OC_OK;
 }
 
+/* Whether the sizes can be true for n strings of this kind. */
+static bool is_sane(uint64_t kind, uint64_t value_bytes, uint64_t bytes_size, uint64_t extra,
+                    uint64_t n)
+{
+    if (value_bytes > (uint64_t)OCI_STRINGS_VALUE_BYTES_MAX) {
+        return false;
+    }
+    switch (kind) {
+    case OCI_STRINGS_PLAIN: return bytes_size == value_bytes && extra == 0;
+    case OCI_STRINGS_DICTIONARY:
+        return bytes_size <= value_bytes && extra <= OCI_STRINGS_DISTINCT_MAX && extra <= n;
+    case OCI_STRINGS_FRONT: return bytes_size <= value_bytes && extra == 0;
+    case OCI_STRINGS_SHARED: return extra <= bytes_size;
+    default: return false;
+    }
+}
+
 static oc_status read_header(const uint8_t *header, int64_t n, int64_t bytes_left,
                              oci_strings_in *out, oc_error *err)
 {
@@ -26,17 +42,15 @@ static oc_status read_header(const uint8_t *header, int64_t n, int64_t bytes_lef
     uint64_t value_bytes = oci_load_le64(header + OCI_STRINGS_AT_VALUE_BYTES);
     uint64_t bytes_size = oci_load_le64(header + OCI_STRINGS_AT_BYTES_SIZE);
     uint64_t extra = oci_load_le64(header + OCI_STRINGS_AT_EXTRA);
-    bool sane = value_bytes <= (uint64_t)OCI_STRINGS_VALUE_BYTES_MAX &&
-                bytes_size <= (uint64_t)bytes_left && kind == OCI_STRINGS_PLAIN &&
-                bytes_size == value_bytes && extra == 0;
-    if (!sane) {
+    if (bytes_size > (uint64_t)bytes_left ||
+        !is_sane(kind, value_bytes, bytes_size, extra, (uint64_t)n)) {
         OC_FAIL(err, OC_EDATA, "damaged strings: the header of the vector is out of bounds");
     }
     out->n = n;
     out->value_bytes = (int64_t)value_bytes;
-    out->stored_bytes = (int64_t)bytes_size;
+    out->stored_bytes = (int64_t)(kind == OCI_STRINGS_FRONT ? value_bytes : bytes_size);
     out->kind = (uint8_t)kind;
-    out->n_distinct = (int64_t)extra;
+    out->extra = (int64_t)extra;
     out->bytes_size = (int64_t)bytes_size;
     return OC_OK;
 }
@@ -50,14 +64,26 @@ oc_status oci_strings_open(oci_pack_in *in, int64_t n, oci_strings_in *out, oc_e
     const uint8_t *header = in->packed + in->packed_at;
     *out = (oci_strings_in){.packed = header + OCI_STRINGS_HEADER_BYTES};
     OC_TRY(read_header(header, n, in->bytes_size - in->bytes_at, out, err));
-    OC_TRY(skip_numbers(out, left - OCI_STRINGS_HEADER_BYTES, n, err));
-    out->bytes = in->bytes_size > 0 ? in->bytes + in->bytes_at : in->packed;
+    left -= OCI_STRINGS_HEADER_BYTES;
+    OC_TRY(skip_numbers(out, left, n, err));
+    if (out->kind != OCI_STRINGS_PLAIN) {
+        OC_TRY(skip_numbers(out, left, out->kind == OCI_STRINGS_DICTIONARY ? out->extra : n, err));
+    }
+    out->bytes = out->bytes_size > 0 ? in->bytes + in->bytes_at : out->packed;
     in->packed_at += OCI_STRINGS_HEADER_BYTES + out->packed_size;
     in->bytes_at += out->bytes_size;
     return OC_OK;
 }
 
-/* ---- plain ----------------------------------------------------------------------------------- */
+oc_status oci_string_open_numbers(const oci_strings_in *in, int64_t n_second, oci_int_reader *first,
+                                  oci_int_reader *second, oc_error *err)
+{
+    OC_TRY(oci_int_reader_open(first, in->packed, in->packed_size, in->n, err));
+    return oci_int_reader_open(second, in->packed + first->size, in->packed_size - first->size,
+                               n_second, err);
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 static oc_status decode_plain(const oci_strings_in *in, oci_string_sink *sink, oc_error *err)
 {
@@ -71,7 +97,7 @@ static oc_status decode_plain(const oci_strings_in *in, oci_string_sink *sink, o
         int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
         OC_TRY(oci_int_reader_next(&reader, lengths, n, err));
         OC_TRY(oci_string_check(sink, lengths, n, err));
-        OC_TRY(sink->page(sink, at, n, lengths, err));
+        OC_TRY(sink->page(sink, at, n, lengths, NULL, err));
     }
     return OC_OK;
 }
@@ -79,15 +105,21 @@ static oc_status decode_plain(const oci_strings_in *in, oci_string_sink *sink, o
 static oc_status decode_all(const oci_strings_in *in, oci_string_sink *sink, oc_error *err)
 {
     sink->promised = in->value_bytes;
-    OC_TRY(decode_plain(in, sink, err));
+    switch (in->kind) {
+    case OCI_STRINGS_DICTIONARY: OC_TRY(oci_string_decode_dictionary(in, sink, err)); break;
+    case OCI_STRINGS_FRONT: OC_TRY(oci_string_decode_front(in, sink, err)); break;
+    case OCI_STRINGS_SHARED: OC_TRY(oci_string_decode_shared(in, sink, err)); break;
+    default: OC_TRY(decode_plain(in, sink, err)); break;
+    }
     return sink->at == in->value_bytes ? OC_OK : oci_string_fail(err);
 }
 
 /* ---- offsets --------------------------------------------------------------------------------- */
 
 static oc_status put_offsets32(oci_string_sink *sink, int64_t start, int64_t n,
-                               const uint64_t *lengths, oc_error *err)
+                               const uint64_t *lengths, const uint64_t *places, oc_error *err)
 {
+    (void)places;
     (void)err;
     uint64_t at = (uint64_t)sink->at;
     for (int64_t i = 0; i < n; i++) {
@@ -99,8 +131,9 @@ static oc_status put_offsets32(oci_string_sink *sink, int64_t start, int64_t n,
 }
 
 static oc_status put_offsets64(oci_string_sink *sink, int64_t start, int64_t n,
-                               const uint64_t *lengths, oc_error *err)
+                               const uint64_t *lengths, const uint64_t *places, oc_error *err)
 {
+    (void)places;
     (void)err;
     uint64_t at = (uint64_t)sink->at;
     for (int64_t i = 0; i < n; i++) {
@@ -130,18 +163,19 @@ oc_status oci_strings_decode(const oci_strings_in *in, int width, uint8_t *offse
 /* ---- views ----------------------------------------------------------------------------------- */
 
 static oc_status put_views(oci_string_sink *sink, int64_t start, int64_t n, const uint64_t *lengths,
-                           oc_error *err)
+                           const uint64_t *places, oc_error *err)
 {
     (void)err;
     for (int64_t i = 0; i < n; i++) {
+        int64_t place = places != NULL ? (int64_t)places[i] : sink->at;
+        const uint8_t *from = sink->bytes + place;
         oci_view view = {.length = (int32_t)lengths[i]};
-        const uint8_t *from = sink->bytes + sink->at;
-        if (view.length <= (int32_t)sizeof view.inlined) {
-            oci_string_copy(view.inlined, (int64_t)sizeof view.inlined, from, view.length,
-                            view.length);
+        if (view.length <= OCI_VIEW_INLINE) {
+            memcpy(view.inlined, from, OCI_VIEW_INLINE); /* there is slack */
+            memset(view.inlined + view.length, 0, (size_t)(OCI_VIEW_INLINE - view.length));
         } else {
             memcpy(view.ref.prefix, from, sizeof view.ref.prefix);
-            view.ref.offset = (int32_t)sink->at;
+            view.ref.offset = (int32_t)place;
         }
         memcpy(sink->to + (start + i) * (int64_t)sizeof view, &view, sizeof view);
         sink->at += view.length;
@@ -158,6 +192,7 @@ oc_status oci_strings_decode_views(const oci_strings_in *in, uint8_t *views, uin
     }
     *used = in->stored_bytes;
     oci_string_sink sink = {.page = put_views,
+                            .shares = true,
                             .bytes = bytes,
                             .room = in->stored_bytes + OCI_STRING_SLACK,
                             .to = views};
@@ -167,8 +202,9 @@ oc_status oci_strings_decode_views(const oci_strings_in *in, uint8_t *views, uin
 /* ---- fixed size ------------------------------------------------------------------------------ */
 
 static oc_status check_fixed(oci_string_sink *sink, int64_t start, int64_t n,
-                             const uint64_t *lengths, oc_error *err)
+                             const uint64_t *lengths, const uint64_t *places, oc_error *err)
 {
+    (void)places;
     for (int64_t i = 0; i < n; i++) {
         bool is_null = sink->validity != NULL && !oci_bit_get(sink->validity, start + i);
         if (lengths[i] != (is_null ? 0 : (uint64_t)sink->width)) {

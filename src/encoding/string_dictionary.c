@@ -1,30 +1,43 @@
-/* Scratch of the string encoder: a table of distinct strings and a number per row. */
+/* Open addressing with linear probing, at most half full, grown fourfold so that a table of few
+ * strings stays in the first-level cache. Strings of up to 16 bytes, most of those that repeat, are
+ * two words with zeros behind their end: hashing is three multiplications and comparing two
+ * comparisons. Longer ones are hashed by XXH3, very long ones by both ends and their length.
+ *
+ * Views are compared as references before their bytes: many views of one long string cost no more
+ * than many short strings. What strings can still cost that look alike without being the same
+ * reference is limited; the table gives up then. */
 #include "encoding/string_dictionary.h"
 
 #include "base/bits.h"
-#include "encoding/string_format.h"
+#include "base/hash.h"
+#include "encoding/string_copy.h"
+#include "encoding/string_encode_internal.h"
+
+enum { MIN_BITS = 8, HASHED_END = 128 };
+
+/* ---- scratch --------------------------------------------------------------------------------- */
 
 /* A dictionary of more than half of the rows has not paid. */
-static int64_t entries_for(int64_t rows)
+int64_t oci_string_table_entries(int64_t rows)
 {
     return oci_min64(rows / 2 + 1, OCI_STRINGS_DISTINCT_MAX);
 }
 
-/* A power of two, at most half of the slots are ever taken. */
-static int64_t slots_for(int64_t entries)
+/* At most half of the slots are ever taken. */
+static int bits_for(int64_t entries)
 {
-    int64_t slots = 64;
-    while (slots < 2 * entries) {
-        slots *= 2;
+    int bits = MIN_BITS;
+    while (INT64_C(1) << bits < 2 * entries) {
+        bits++;
     }
-    return slots;
+    return bits;
 }
 
 static int64_t block_size(int64_t rows)
 {
-    int64_t entries = entries_for(rows);
+    int64_t entries = oci_string_table_entries(rows);
     return (int64_t)sizeof(oci_string_scratch) + (entries + 1) * (int64_t)sizeof(oci_string_entry) +
-           (slots_for(entries) + rows) * (int64_t)sizeof(uint16_t);
+           ((INT64_C(1) << bits_for(entries)) + rows) * (int64_t)sizeof(uint16_t);
 }
 
 int64_t oci_string_scratch_bytes(int64_t rows)
@@ -39,11 +52,12 @@ oc_status oci_string_scratch_create(int64_t rows, oci_reservation *from, oci_str
     void *block;
     OC_TRY(oci_mem_alloc_reserved(from, size, &block, err));
     oci_string_scratch *scratch = block;
-    *scratch = (oci_string_scratch){.size = size, .rows = rows, .max_entries = entries_for(rows)};
-    scratch->max_slots = slots_for(scratch->max_entries);
+    *scratch = (oci_string_scratch){
+        .size = size, .rows = rows, .max_entries = oci_string_table_entries(rows)};
+    scratch->max_bits = bits_for(scratch->max_entries);
     scratch->entries = (oci_string_entry *)(scratch + 1);
     scratch->slots = (uint16_t *)(scratch->entries + scratch->max_entries + 1);
-    scratch->numbers = scratch->slots + scratch->max_slots;
+    scratch->numbers = scratch->slots + (INT64_C(1) << scratch->max_bits);
     *out = scratch;
     return OC_OK;
 }
@@ -53,4 +67,172 @@ void oci_string_scratch_destroy(oci_string_scratch *scratch, oci_reservation *to
     if (scratch != NULL) {
         oci_mem_free_reserved(to, scratch, scratch->size);
     }
+}
+
+/* ---- one string as words --------------------------------------------------------------------- */
+
+/* Up to 16 bytes: all of them, zeros behind. More: the first and the last 8. */
+typedef struct words {
+    uint64_t low;
+    uint64_t high;
+} words;
+
+static inline words load_words(const uint8_t *at, int64_t length, int64_t readable)
+{
+    uint8_t copy[16];
+    if (length > 16) {
+        return (words){oci_load_le64(at), oci_load_le64(at + length - 8)};
+    }
+    if (readable < 16) {
+        memset(copy, 0, sizeof copy);
+        memcpy(copy, at, (size_t)length);
+        at = copy;
+    }
+    uint64_t low = oci_load_le64(at);
+    uint64_t high = oci_load_le64(at + 8);
+    if (length > 8) {
+        return (words){low, high & oci_low_mask((int)(length - 8) * 8)};
+    }
+    return (words){low & oci_low_mask((int)length * 8), 0};
+}
+
+static inline uint64_t hash_words(words w, int64_t length)
+{
+    uint64_t mixed = w.low * UINT64_C(0x9E3779B185EBCA87) +
+                     (w.high ^ (uint64_t)length) * UINT64_C(0xC2B2AE3D27D4EB4F);
+    return (mixed ^ mixed >> 32) * UINT64_C(0x165667B19E3779F9);
+}
+
+static uint64_t hash_long(const uint8_t *at, int64_t length)
+{
+    if (length <= 2 * HASHED_END) {
+        return oci_hash64(at, length, 0);
+    }
+    uint64_t head = oci_hash64(at, HASHED_END, (uint64_t)length);
+    return oci_hash64(at + length - HASHED_END, HASHED_END, head);
+}
+
+static inline uint64_t hash_string(const uint8_t *at, int64_t length, words w)
+{
+    return length > 16 ? hash_long(at, length) : hash_words(w, length);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void clear_slots(oci_string_table *table, int bits)
+{
+    table->bits = bits;
+    memset(table->scratch->slots, 0, sizeof(uint16_t) << bits);
+}
+
+void oci_string_table_init(oci_string_table *table, oci_string_scratch *scratch,
+                           const oci_string_source *source, uint8_t *bytes, int64_t room)
+{
+    int64_t max = oci_string_table_entries(source->n);
+    *table = (oci_string_table){.scratch = scratch,
+                                .max = oci_min64(max, scratch->max_entries),
+                                .source = source,
+                                .bytes = bytes,
+                                .room = oci_min64(room, UINT32_MAX),
+                                .patience = 64 * source->n + 4 * oci_min64(room, UINT32_MAX)};
+    scratch->entries[0].start = 0;
+    clear_slots(table, MIN_BITS);
+}
+
+static void grow(oci_string_table *table)
+{
+    oci_string_scratch *scratch = table->scratch;
+    clear_slots(table, table->bits + 2 < scratch->max_bits ? table->bits + 2 : scratch->max_bits);
+    uint64_t mask = oci_low_mask(table->bits);
+    for (int64_t code = 0; code < table->n; code++) {
+        const uint8_t *at = table->bytes + scratch->entries[code].start;
+        int64_t length = oci_string_table_length(table, code);
+        uint64_t hash = hash_string(at, length, load_words(at, length, OCI_STRING_ROOM));
+        uint64_t slot = hash >> (64 - table->bits);
+        while (scratch->slots[slot] != 0) {
+            slot = (slot + 1) & mask;
+        }
+        scratch->slots[slot] = (uint16_t)(code + 1);
+    }
+}
+
+/* Adds a string at a free slot. */
+static bool append(oci_string_table *table, uint64_t slot, const oci_string_stage *stage, int64_t i,
+                   int64_t row)
+{
+    oci_string_scratch *scratch = table->scratch;
+    if (table->n == table->max || stage->length[i] > table->room - table->size) {
+        return false;
+    }
+    oci_string_copy(table->bytes + table->size, table->room + OCI_STRING_ROOM - table->size,
+                    stage->at[i], stage->readable[i], stage->length[i]);
+    table->size += stage->length[i];
+    scratch->entries[table->n].row = (uint32_t)row;
+    scratch->slots[slot] = (uint16_t)++table->n;
+    scratch->entries[table->n].start = (uint32_t)table->size;
+    if (2 * table->n >= INT64_C(1) << table->bits && table->bits < scratch->max_bits) {
+        grow(table);
+    }
+    return true;
+}
+
+/* Two strings of more than 16 bytes that have the same length. */
+static bool equals_long(oci_string_table *table, const oci_string_entry *entry, const uint8_t *at,
+                        int64_t length, int64_t row)
+{
+    const oci_string_source *source = table->source;
+    if (source->layout == OCI_LAYOUT_VIEWS &&
+        memcmp(source->values + row * (int64_t)sizeof(oci_view),
+               source->values + (int64_t)entry->row * (int64_t)sizeof(oci_view),
+               sizeof(oci_view)) == 0) {
+        return true;
+    }
+    table->patience -= length;
+    return memcmp(table->bytes + entry->start, at, (size_t)length) == 0;
+}
+
+static inline bool equals(oci_string_table *table, int64_t code, const oci_string_stage *stage,
+                          int64_t i, words w, int64_t row)
+{
+    const oci_string_entry *entry = &table->scratch->entries[code];
+    int64_t length = stage->length[i];
+    if (oci_string_table_length(table, code) != length) {
+        return false;
+    }
+    if (length > 16) {
+        return equals_long(table, entry, stage->at[i], length, row);
+    }
+    words known = load_words(table->bytes + entry->start, length, OCI_STRING_ROOM);
+    return known.low == w.low && known.high == w.high;
+}
+
+bool oci_string_table_add(oci_string_table *table, int64_t start, int64_t n, uint16_t *codes)
+{
+    oci_string_stage stage;
+    uint64_t hashes[OCI_STRING_STAGE];
+    words strings[OCI_STRING_STAGE];
+    oci_string_source_stage(table->source, start, n, &stage);
+    for (int64_t i = 0; i < n; i++) {
+        strings[i] = load_words(stage.at[i], stage.length[i], stage.readable[i]);
+        hashes[i] = hash_string(stage.at[i], stage.length[i], strings[i]);
+        table->value_bytes += stage.length[i];
+    }
+    const uint16_t *slots = table->scratch->slots;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t slot = hashes[i] >> (64 - table->bits);
+        while (slots[slot] != 0 &&
+               !equals(table, slots[slot] - 1, &stage, i, strings[i], start + i)) {
+            slot = (slot + 1) & oci_low_mask(table->bits);
+            table->patience--;
+        }
+        if (slots[slot] != 0) {
+            codes[i] = (uint16_t)(slots[slot] - 1);
+        } else {
+            codes[i] = (uint16_t)table->n;
+            if (!append(table, slot, &stage, i, start + i)) {
+                return false;
+            }
+        }
+    }
+    return table->patience >= 0;
 }

@@ -1,25 +1,61 @@
-/* Strings to a vector: the bounds, and the plain kind: lengths, and the bytes one behind the other.
- * The bytes of a column with offsets already lie that way, unless null slots hold some. */
+/* Strings to a vector: bounds, the choice of a kind, and the plain kind: lengths, and the bytes one
+ * behind the other. The bytes of a column with offsets already lie that way, unless null slots hold
+ * some. */
 #include "encoding/string_copy.h"
+#include "encoding/string_dictionary.h"
 #include "encoding/string_encode_internal.h"
 
-static void find_bound(const oci_string_source *source, oci_string_bound *bound)
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+/* Numbers of other kinds than plain take 2 bytes a string and less than 2 more, so that what has
+ * offsets never takes more than these. */
+static int64_t bound_numbers(const oci_string_job *job)
 {
-    int64_t total, longest;
-    oci_string_source_measure(source, &total, &longest);
+    const oci_string_bound *bound = &job->bound;
+    int64_t n = job->source.n;
+    int width = bound->length_width;
+    int64_t most = oci_int_vector_bound(n, width);
+    if (bound->allowed[OCI_STRINGS_DICTIONARY]) {
+        int64_t entries = oci_string_table_entries(n);
+        most = oci_max64(most, oci_int_vector_bound(n, 2) + oci_int_vector_bound(entries, width));
+    }
+    if (bound->allowed[OCI_STRINGS_FRONT]) {
+        most = oci_max64(most, 2 * oci_int_vector_bound(n, 2));
+    }
+    if (bound->allowed[OCI_STRINGS_SHARED]) {
+        int places = oci_string_width_of(job->parts.size);
+        most = oci_max64(most, oci_int_vector_bound(n, width) + oci_int_vector_bound(n, places));
+    }
+    return most;
+}
+
+static void begin(oci_string_job *job, const oci_column *column)
+{
+    oci_string_source *source = &job->source;
+    oci_string_bound *bound = &job->bound;
+    oci_string_source_init(source, column);
+    int64_t longest;
+    oci_string_source_measure(source, &bound->value_bytes, &longest);
+    oci_string_parts_find(source, &job->parts);
+    int64_t shared = job->parts.size + job->parts.short_bytes;
+    bool must_share = job->parts.n > 0 && shared < bound->value_bytes;
+    /* Fixed-size values that are shorter than two numbers are best left alone. */
+    bool is_narrow = source->layout == OCI_LAYOUT_FIXED && source->width < 4;
+    bound->allowed[OCI_STRINGS_PLAIN] = !must_share;
+    bound->allowed[OCI_STRINGS_DICTIONARY] = !is_narrow;
+    bound->allowed[OCI_STRINGS_FRONT] = !is_narrow && !must_share;
+    bound->allowed[OCI_STRINGS_SHARED] = must_share;
     bound->length_width = oci_string_width_of(longest);
-    bound->packed = OCI_STRINGS_HEADER_BYTES + oci_int_vector_bound(source->n, bound->length_width);
-    bound->bytes = total;
+    bound->bytes = must_share ? shared : bound->value_bytes;
+    bound->packed = OCI_STRINGS_HEADER_BYTES + bound_numbers(job);
 }
 
 void oci_strings_bound(const oci_column *column, int64_t *packed, int64_t *bytes)
 {
-    oci_string_source source;
-    oci_string_source_init(&source, column);
-    oci_string_bound bound;
-    find_bound(&source, &bound);
-    *packed = bound.packed;
-    *bytes = bound.bytes + OCI_STRING_ROOM;
+    oci_string_job job = {0};
+    begin(&job, column);
+    *packed = job.bound.packed;
+    *bytes = job.bound.bytes + OCI_STRING_ROOM;
 }
 
 /* ---- plain ----------------------------------------------------------------------------------- */
@@ -68,26 +104,67 @@ static int64_t copy_all(const oci_string_source *source, int64_t total, uint8_t 
     return total;
 }
 
-static void encode_plain(const oci_string_source *source, const oci_string_bound *bound,
-                         oci_string_plan *plan, oci_pack_out *out)
+static void encode_plain(oci_string_job *job)
 {
-    uint8_t *header = oci_string_header_begin(out);
-    int64_t size = copy_all(source, bound->bytes, out->bytes + out->bytes_at);
-    out->bytes_at += size;
-    oci_int_source lengths = {.page = oci_string_source_lengths, .arg = source, .n = source->n};
-    oci_string_put_numbers(&lengths, bound->length_width, &plan->numbers[0], out);
-    oci_string_header_store(
-        header,
+    int64_t size =
+        copy_all(&job->source, job->bound.value_bytes, job->out->bytes + job->out->bytes_at);
+    oci_string_put_header(
+        job,
         &(oci_string_header){.kind = OCI_STRINGS_PLAIN, .value_bytes = size, .bytes_size = size});
+    oci_string_put_numbers(job, 0, oci_string_lengths_of(job), job->bound.length_width);
+}
+
+/* ---- choice ---------------------------------------------------------------------------------- */
+
+/* Blocks that are encoded like the one before, until kinds are compared again. */
+enum { BLOCKS_ALIKE = 15 };
+
+static bool encode_as(oci_string_job *job, oci_string_kind kind, int64_t worth)
+{
+    if (!job->bound.allowed[kind]) {
+        return false;
+    }
+    switch (kind) {
+    case OCI_STRINGS_DICTIONARY: return oci_strings_encode_dictionary(job, worth);
+    case OCI_STRINGS_FRONT: return oci_strings_encode_front(job);
+    case OCI_STRINGS_SHARED: oci_strings_encode_shared(job); return true;
+    default: encode_plain(job); return true;
+    }
+}
+
+static void encode_best(oci_string_job *job)
+{
+    oci_string_costs costs;
+    oci_strings_estimate(job, &costs);
+    oci_string_kind rest = job->bound.allowed[OCI_STRINGS_SHARED] ? OCI_STRINGS_SHARED
+                           : costs.of[OCI_STRINGS_FRONT] < costs.of[OCI_STRINGS_PLAIN]
+                               ? OCI_STRINGS_FRONT
+                               : OCI_STRINGS_PLAIN;
+    const oci_string_kind order[] = {OCI_STRINGS_DICTIONARY, rest, OCI_STRINGS_PLAIN};
+    for (int i = 0; i < 3; i++) {
+        if (costs.of[order[i]] != INT64_MAX && encode_as(job, order[i], costs.of[rest])) {
+            job->plan->kind = (uint8_t)order[i];
+            job->plan->blocks_left = BLOCKS_ALIKE;
+            return;
+        }
+    }
 }
 
 void oci_strings_encode(const oci_column *column, oci_string_plan *plan,
                         oci_string_scratch *scratch, oci_pack_out *out)
 {
-    (void)scratch;
-    oci_string_source source;
-    oci_string_source_init(&source, column);
-    oci_string_bound bound;
-    find_bound(&source, &bound);
-    encode_plain(&source, &bound, plan, out);
+    oci_string_job job = {.plan = plan, .out = out};
+    begin(&job, column);
+    if (scratch == NULL || scratch->rows < column->length) {
+        job.bound.allowed[OCI_STRINGS_DICTIONARY] = false;
+        job.bound.allowed[OCI_STRINGS_FRONT] = false;
+    }
+    job.scratch = scratch;
+    if (plan->blocks_left > 0) {
+        plan->blocks_left--;
+        if (encode_as(&job, (oci_string_kind)plan->kind, job.bound.bytes)) {
+            return;
+        }
+    }
+    encode_best(&job);
 }

@@ -21,6 +21,9 @@ enum {
     OCI_STRINGS_HEADER_BYTES = 32
 };
 
+/* Longest string that lies in its view. */
+#define OCI_VIEW_INLINE 12
+
 /* Most distinct strings of a dictionary: their places fit the stack of who decodes. */
 #define OCI_STRINGS_DISTINCT_MAX 16384
 

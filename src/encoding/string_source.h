@@ -4,7 +4,9 @@
 #define OUTCORE_ENCODING_STRING_SOURCE_H
 
 #include "arrow/batch.h"
+#include "base/bits.h"
 #include "encoding/int_vector.h"
+#include "encoding/string_format.h"
 
 typedef struct oci_string_source {
     const oci_column *column;
@@ -25,6 +27,28 @@ typedef struct oci_string_stage {
     int64_t length[OCI_STRING_STAGE];
     int64_t readable[OCI_STRING_STAGE]; /* bytes that exist from `at` on, >= length */
 } oci_string_stage;
+
+typedef struct oci_string_place {
+    const uint8_t *at;
+    int64_t length;
+} oci_string_place;
+
+/* Bytes that two strings begin with alike, as far as 16 bits count. */
+static inline int64_t oci_string_common_prefix(oci_string_place a, oci_string_place b)
+{
+    int64_t n = oci_min64(UINT16_MAX, oci_min64(a.length, b.length));
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t differ = oci_load_le64(a.at + i) ^ oci_load_le64(b.at + i);
+        if (differ != 0) {
+            return i + __builtin_ctzll(differ) / 8;
+        }
+    }
+    while (i < n && a.at[i] == b.at[i]) {
+        i++;
+    }
+    return i;
+}
 
 void oci_string_source_init(oci_string_source *source, const oci_column *column);
 

@@ -48,7 +48,7 @@ typedef struct oci_strings_in {
     int64_t stored_bytes; /* of distinct strings: what a column of views needs at most */
     /* private */
     uint8_t kind;
-    int64_t n_distinct;
+    int64_t extra;
     const uint8_t *packed; /* sections behind the header */
     int64_t packed_size;
     const uint8_t *bytes; /* this vector's part of the bytes stream */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -522,6 +523,539 @@ static void fixed_size_binary_round_trips(void **unused)
     }
 }
 
+static void offsets_beyond_31_bits_round_trip(void **unused)
+{
+    (void)unused;
+    int64_t base = (INT64_C(1) << 31) - 100;
+    size_t size = (size_t)base + 1000;
+    uint8_t *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(bytes != MAP_FAILED);
+    int64_t offsets[51];
+    texts list = {0};
+    for (int i = 0; i <= 50; i++) {
+        offsets[i] = base + i * 20;
+    }
+    for (int i = 0; i < 50; i++) {
+        snprintf((char *)bytes + offsets[i], 20, "%019d", i * i);
+        add_bytes(&list, (char *)bytes + offsets[i], 20);
+    }
+    oci_field field = {.type = OCI_TYPE_LARGE_UTF8};
+    oci_column column = {
+        .field = &field, .length = 50, .values = (const uint8_t *)offsets, .bytes = bytes};
+    streams s;
+    encode(&column, &s);
+    check_streams(&s, &list);
+    free_streams(&s);
+    free_texts(&list);
+    munmap(bytes, size);
+}
+
+/* ---- tests: kinds ---------------------------------------------------------------------------- */
+
+static void make_few_distinct(texts *list, int n, int distinct)
+{
+    for (int i = 0; i < n; i++) {
+        add_made(list, "word-%d", (i * 7919 + i / 3) % distinct);
+    }
+}
+
+static void make_sorted(texts *list, int n)
+{
+    for (int i = 0; i < n; i++) {
+        add_made(list, "customer %06d ordered item %d", i * 3, i * 31 % 17);
+    }
+}
+
+static void make_unlike(texts *list, int n)
+{
+    for (int i = 0; i < n; i++) {
+        uint32_t x = (uint32_t)i * 2654435761u;
+        add_made(list, "%x-%u", (unsigned)x, (unsigned)(x >> 7) * 13);
+    }
+}
+
+static void few_distinct_strings_become_a_dictionary(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    make_few_distinct(&list, 5000, 100);
+    check_round_trips(&list, OCI_STRINGS_DICTIONARY);
+    made_column made;
+    streams s;
+    make_column(&made, OCI_TYPE_UTF8, &list, 0);
+    encode(&made.column, &s);
+    assert_int_equal(s.bytes_size, 10 * 6 + 90 * 7);
+    free_streams(&s);
+    free_column(&made);
+    free_texts(&list);
+}
+
+static void long_strings_that_repeat_become_a_dictionary(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    for (int i = 0; i < 3000; i++) {
+        add_made(&list, "%s%0*d", i % 50 == 7 ? "" : "http://", 20 + i % 5 * 100, i * 7919 % 20);
+        if (i % 11 == 0) {
+            add(&list, NULL);
+        }
+    }
+    check_round_trips(&list, OCI_STRINGS_DICTIONARY);
+    free_texts(&list);
+}
+
+static void one_string_again_and_again_takes_no_room(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    for (int i = 0; i < 10000; i++) {
+        add(&list, "the same");
+    }
+    check_round_trips(&list, OCI_STRINGS_DICTIONARY);
+    made_column made;
+    streams s;
+    make_column(&made, OCI_TYPE_UTF8, &list, 0);
+    encode(&made.column, &s);
+    assert_int_equal(s.bytes_size, 8);
+    assert_true(s.packed_size < 100);
+    free_streams(&s);
+    free_column(&made);
+    free_texts(&list);
+}
+
+static void sorted_strings_are_front_coded(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    make_sorted(&list, 5000);
+    check_round_trips(&list, OCI_STRINGS_FRONT);
+    add(&list, NULL);
+    add(&list, NULL);
+    make_sorted(&list, 1000);
+    check_round_trips(&list, OCI_STRINGS_FRONT);
+    free_texts(&list);
+}
+
+static void strings_that_have_nothing_in_common_stay_plain(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    make_unlike(&list, 5000);
+    check_round_trips(&list, OCI_STRINGS_PLAIN);
+    free_texts(&list);
+}
+
+/* Encodes with a plan that wants `kind`. */
+static void check_plan(const texts *list, oci_string_kind wanted, int64_t rows,
+                       oci_string_kind expected)
+{
+    made_column made;
+    streams s;
+    oci_string_plan plan = {.kind = (uint8_t)wanted, .blocks_left = 5};
+    make_column(&made, OCI_TYPE_UTF8, list, 0);
+    encode_with(&made.column, &plan, rows, &s);
+    assert_int_equal(kind_of(&s), expected);
+    check_streams(&s, list);
+    free_streams(&s);
+    free_column(&made);
+}
+
+static void dictionaries_of_any_size_round_trip(void **unused)
+{
+    (void)unused;
+    static const int distinct[] = {1, 2, 127, 128, 129, 1023, 1025, 4096, 16383, 16384};
+    for (size_t i = 0; i < sizeof distinct / sizeof distinct[0]; i++) {
+        texts list = {0};
+        make_few_distinct(&list, 3 * distinct[i] + 600, distinct[i]);
+        check_plan(&list, OCI_STRINGS_DICTIONARY, list.n, OCI_STRINGS_DICTIONARY);
+        free_texts(&list);
+    }
+}
+
+static void a_dictionary_that_outgrows_its_table_is_given_up(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    make_unlike(&list, 40000);
+    check_plan(&list, OCI_STRINGS_DICTIONARY, 40000, OCI_STRINGS_PLAIN);
+    free_texts(&list);
+}
+
+static void a_dictionary_that_has_not_paid_is_given_up(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    for (int i = 0; i < 3000; i++) {
+        add_made(&list, "%c", 'a' + i % 26);
+    }
+    check_plan(&list, OCI_STRINGS_DICTIONARY, 3000, OCI_STRINGS_DICTIONARY);
+    make_unlike(&list, 2900);
+    check_plan(&list, OCI_STRINGS_DICTIONARY, 5900, OCI_STRINGS_PLAIN);
+    free_texts(&list);
+}
+
+static void front_coding_is_given_up_for_very_long_strings(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    make_sorted(&list, 1000);
+    add_made(&list, "%040000d", 0);
+    add_made(&list, "%080000d", 0);
+    check_plan(&list, OCI_STRINGS_FRONT, list.n, OCI_STRINGS_FRONT);
+    add_made(&list, "x%070000d", 0);
+    check_plan(&list, OCI_STRINGS_FRONT, list.n, OCI_STRINGS_PLAIN);
+    free_texts(&list);
+}
+
+static void more_rows_than_scratch_stay_plain(void **unused)
+{
+    (void)unused;
+    texts list = {0};
+    make_few_distinct(&list, 1000, 3);
+    check_plan(&list, OCI_STRINGS_DICTIONARY, 999, OCI_STRINGS_PLAIN);
+    check_plan(&list, OCI_STRINGS_DICTIONARY, 1001, OCI_STRINGS_DICTIONARY);
+    free_texts(&list);
+}
+
+static void a_plan_is_kept_for_some_blocks_and_then_looked_at_again(void **unused)
+{
+    (void)unused;
+    texts unlike = {0};
+    texts few = {0};
+    make_unlike(&unlike, 1000);
+    make_few_distinct(&few, 1000, 10);
+    made_column made[2];
+    make_column(&made[0], OCI_TYPE_UTF8, &unlike, 0);
+    make_column(&made[1], OCI_TYPE_UTF8, &few, 0);
+    oci_string_plan plan = {0};
+    for (int i = 0; i < 20; i++) {
+        streams s;
+        encode_with(&made[i > 0].column, &plan, 1000, &s);
+        assert_int_equal(kind_of(&s), i < 16 ? OCI_STRINGS_PLAIN : OCI_STRINGS_DICTIONARY);
+        check_streams(&s, i > 0 ? &few : &unlike);
+        free_streams(&s);
+    }
+    free_column(&made[0]);
+    free_column(&made[1]);
+    free_texts(&unlike);
+    free_texts(&few);
+}
+
+/* ---- tests: views ---------------------------------------------------------------------------- */
+
+/* n views of one buffer: view i shows length(i) bytes from start(i) on. */
+typedef struct shown {
+    oci_view *views;
+    const uint8_t *buffer;
+    int64_t size;
+    oci_field field;
+    oci_column column;
+    texts list;
+} shown;
+
+static void show(shown *s, int64_t start, int64_t length)
+{
+    oci_view view = {.length = (int32_t)length};
+    if (length <= 12) {
+        memcpy(view.inlined, s->buffer + start, (size_t)length);
+    } else {
+        memcpy(view.ref.prefix, s->buffer + start, 4);
+        view.ref.offset = (int32_t)start;
+    }
+    s->views[s->list.n] = view;
+    add_bytes(&s->list, (const char *)s->buffer + start, length);
+    s->column.length = s->list.n;
+}
+
+static void begin_shown(shown *s, const uint8_t *buffer, int64_t size, int64_t n_max)
+{
+    *s = (shown){.buffer = buffer, .size = size, .field = {.type = OCI_TYPE_UTF8_VIEW}};
+    s->views = must(malloc((size_t)n_max * sizeof *s->views));
+    s->column = (oci_column){.field = &s->field,
+                             .values = (const uint8_t *)s->views,
+                             .view_buffers = &s->buffer,
+                             .view_sizes = &s->size,
+                             .n_view_buffers = 1};
+}
+
+static void end_shown(shown *s)
+{
+    free(s->views);
+    free_texts(&s->list);
+}
+
+static uint8_t *make_buffer(int64_t size)
+{
+    uint8_t *buffer = must(malloc((size_t)size));
+    uint32_t x = 1;
+    for (int64_t i = 0; i < size; i++) {
+        x = x * 1664525 + 1013904223;
+        buffer[i] = (uint8_t)(x >> 24);
+    }
+    return buffer;
+}
+
+static void views_of_one_long_string_store_it_once(void **unused)
+{
+    (void)unused;
+    enum { SIZE = 1 << 20, N = 100000 };
+    uint8_t *buffer = make_buffer(SIZE);
+    shown s;
+    streams out;
+    begin_shown(&s, buffer, SIZE, N);
+    for (int64_t i = 0; i < N; i++) {
+        show(&s, 0, SIZE);
+    }
+    int64_t packed, bytes;
+    oci_strings_bound(&s.column, &packed, &bytes);
+    assert_true(bytes < SIZE + 100);
+    encode(&s.column, &out);
+    assert_int_equal(out.bytes_size, SIZE);
+    assert_true(out.packed_size < 1000);
+    oci_strings_in in;
+    assert_int_equal(open_streams(&out, N, &in), OC_OK);
+    assert_int_equal(in.value_bytes, (int64_t)SIZE * N);
+    assert_int_equal(in.stored_bytes, SIZE);
+    uint8_t *views = must(malloc(N * 16));
+    uint8_t *stored = must(malloc(SIZE + OCI_STRING_SLACK));
+    int64_t used;
+    assert_int_equal(oci_strings_decode_views(&in, views, stored, &used, NULL), OC_OK);
+    assert_int_equal(used, SIZE);
+    assert_memory_equal(stored, buffer, SIZE);
+    assert_memory_equal(views, s.views, N * 16);
+    uint8_t offsets[4];
+    assert_int_equal(oci_strings_decode(&in, 4, offsets, stored, NULL), OC_EDATA);
+    free(views);
+    free(stored);
+    free_streams(&out);
+    end_shown(&s);
+    free(buffer);
+}
+
+static void views_that_overlap_store_what_they_show_once(void **unused)
+{
+    (void)unused;
+    enum { SIZE = 50000, N = 9000 };
+    uint8_t *buffer = make_buffer(SIZE);
+    shown s;
+    streams out;
+    begin_shown(&s, buffer, SIZE, N);
+    for (int64_t i = 0; i < N; i++) {
+        show(&s, 1000 + i % 13, i % 5 == 0 ? i % 13 : 20 + i);
+    }
+    encode(&s.column, &out);
+    assert_int_equal(kind_of(&out), OCI_STRINGS_SHARED);
+    assert_true(out.bytes_size < 9000 + 40 + 9000 / 5 * 13);
+    check_streams(&out, &s.list);
+    free_streams(&out);
+    end_shown(&s);
+    free(buffer);
+}
+
+static void slices_of_views_store_what_they_show(void **unused)
+{
+    (void)unused;
+    enum { SIZE = 100000, N = 5000, SLICE = 50 };
+    uint8_t *buffer = make_buffer(SIZE);
+    shown s;
+    begin_shown(&s, buffer, SIZE, N);
+    for (int64_t i = 0; i < N; i++) {
+        show(&s, i * 7919 % (SIZE - 20), 20);
+    }
+    for (int64_t i = 0; i < N; i += SLICE) {
+        streams out;
+        oci_column slice = s.column;
+        slice.offset = i;
+        slice.length = SLICE;
+        encode(&slice, &out);
+        assert_int_equal(out.bytes_size, SLICE * 20);
+        check_streams(&out, &(texts){.items = s.list.items + i, .n = SLICE});
+        free_streams(&out);
+    }
+    end_shown(&s);
+    free(buffer);
+}
+
+static void views_that_repeat_between_much_else_become_a_dictionary(void **unused)
+{
+    (void)unused;
+    enum { SIZE = 1 << 20, N = 5000 };
+    uint8_t *buffer = make_buffer(SIZE);
+    shown s;
+    streams out;
+    begin_shown(&s, buffer, SIZE, N);
+    for (int64_t i = 0; i < N; i++) {
+        show(&s, i % 10 * 100000, 1000);
+    }
+    encode(&s.column, &out);
+    assert_int_equal(kind_of(&out), OCI_STRINGS_DICTIONARY);
+    assert_int_equal(out.bytes_size, 10 * 1000);
+    check_streams(&out, &s.list);
+    free_streams(&out);
+    end_shown(&s);
+    free(buffer);
+}
+
+/* All alike, so that comparing their bytes would never end. */
+static void long_views_that_are_equal_do_not_take_forever(void **unused)
+{
+    (void)unused;
+    enum { SIZE = 1 << 20, N = 100000 };
+    uint8_t *buffer = must(calloc(SIZE + N, 1));
+    shown s;
+    streams out;
+    begin_shown(&s, buffer, SIZE + N, N);
+    for (int64_t i = 0; i < N; i++) {
+        show(&s, i, SIZE);
+    }
+    encode(&s.column, &out);
+    assert_int_equal(kind_of(&out), OCI_STRINGS_SHARED);
+    free_streams(&out);
+    end_shown(&s);
+    free(buffer);
+}
+
+/* ---- tests: damage --------------------------------------------------------------------------- */
+
+/* Whatever becomes of it, nothing beside the buffers is touched. */
+static void decode_damaged(const streams *s, int64_t n)
+{
+    enum { MEMORY_MAX = 1 << 20 };
+    static const uint8_t validity[64];
+    oci_strings_in in;
+    if (open_streams(s, n, &in) == OC_OK && in.value_bytes <= MEMORY_MAX &&
+        in.stored_bytes <= MEMORY_MAX) {
+        (void)decode_offsets(&in, 4, NULL);
+        (void)decode_offsets(&in, 8, NULL);
+        (void)decode_views(&in, NULL);
+        (void)decode_fixed(&in, 4, NULL, NULL);
+        (void)decode_fixed(&in, 4, validity, NULL);
+    }
+}
+
+static void damage(const streams *s, int64_t n)
+{
+    streams damaged = *s;
+    for (int64_t bit = 0; bit < s->packed_size * 8; bit++) {
+        s->packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        decode_damaged(s, n);
+        s->packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (int64_t size = 0; size < s->packed_size; size++) {
+        damaged.packed_size = size;
+        damaged.packed = copy_of(s->packed, size);
+        decode_damaged(&damaged, n);
+        free(damaged.packed);
+    }
+    damaged = *s;
+    for (int64_t size = 0; size < s->bytes_size; size++) {
+        damaged.bytes_size = size;
+        damaged.bytes = copy_of(s->bytes, size);
+        oci_strings_in in;
+        assert_int_equal(open_streams(&damaged, n, &in), OC_EDATA);
+        free(damaged.bytes);
+    }
+    decode_damaged(s, n - 1);
+    decode_damaged(s, n + 1);
+}
+
+static void damaged_vectors_are_refused_or_read_safely(void **unused)
+{
+    (void)unused;
+    texts lists[4] = {0};
+    make_unlike(&lists[0], 70);
+    make_few_distinct(&lists[1], 200, 9);
+    make_sorted(&lists[2], 80);
+    for (int i = 0; i < 100; i++) {
+        add_made(&lists[3], "%03d", i % 3 + 1);
+        lists[3].items[i].length = i % 4 == 0 ? 0 : 4;
+    }
+    static const oci_string_kind kinds[] = {OCI_STRINGS_PLAIN, OCI_STRINGS_DICTIONARY,
+                                            OCI_STRINGS_FRONT, OCI_STRINGS_DICTIONARY};
+    for (int i = 0; i < 4; i++) {
+        made_column made;
+        streams s;
+        make_column(&made, OCI_TYPE_UTF8, &lists[i], 0);
+        encode(&made.column, &s);
+        assert_int_equal(kind_of(&s), kinds[i]);
+        damage(&s, lists[i].n);
+        free_streams(&s);
+        free_column(&made);
+        free_texts(&lists[i]);
+    }
+}
+
+static void damaged_shared_bytes_are_refused_or_read_safely(void **unused)
+{
+    (void)unused;
+    uint8_t *buffer = make_buffer(90);
+    shown s;
+    streams out;
+    begin_shown(&s, buffer, 90, 60);
+    for (int64_t i = 0; i < 60; i++) {
+        show(&s, i % 31, i % 59);
+    }
+    encode(&s.column, &out);
+    assert_int_equal(kind_of(&out), OCI_STRINGS_SHARED);
+    damage(&out, 60);
+    free_streams(&out);
+    end_shown(&s);
+    free(buffer);
+}
+
+/* ---- tests: anything ------------------------------------------------------------------------- */
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
+static void make_random(texts *list, uint32_t *state)
+{
+    int n = (int)(next_random(state) % 3000);
+    int distinct = 1 << next_random(state) % 14;
+    int length = 1 << next_random(state) % 8;
+    int nulls = (int)(next_random(state) % 3) * 40;
+    bool sorted = next_random(state) % 2;
+    for (int i = 0; i < n; i++) {
+        int value = sorted ? i / (1 + n / distinct) : (int)next_random(state) % distinct;
+        if ((int)next_random(state) % 100 < nulls) {
+            add(list, NULL);
+        } else {
+            add_made(list, "%0*d", (int)next_random(state) % length, value);
+            list->items[list->n - 1].length -= next_random(state) % 2;
+        }
+    }
+}
+
+static void random_strings_round_trip(void **unused)
+{
+    (void)unused;
+    uint32_t state = 42;
+    int seen[OCI_STRINGS_KINDS] = {0};
+    for (int round = 0; round < 150; round++) {
+        texts list = {0};
+        make_random(&list, &state);
+        for (size_t t = 0; t < 3; t++) {
+            oci_string_plan plan = {.kind = (uint8_t)(next_random(&state) % OCI_STRINGS_KINDS),
+                                    .blocks_left = (uint8_t)(next_random(&state) % 2)};
+            made_column made;
+            streams s;
+            make_column(&made, var_types[t], &list, 0);
+            encode_with(&made.column, &plan, list.n, &s);
+            seen[kind_of(&s)]++;
+            check_streams(&s, &list);
+            free_streams(&s);
+            free_column(&made);
+        }
+        free_texts(&list);
+    }
+    assert_true(seen[OCI_STRINGS_PLAIN] > 20 && seen[OCI_STRINGS_DICTIONARY] > 20 &&
+                seen[OCI_STRINGS_FRONT] > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,6 +1065,26 @@ int main(void)
         cmocka_unit_test(bytes_that_are_no_text_round_trip),
         cmocka_unit_test(what_nulls_hold_is_not_stored),
         cmocka_unit_test(fixed_size_binary_round_trips),
+        cmocka_unit_test(offsets_beyond_31_bits_round_trip),
+        cmocka_unit_test(few_distinct_strings_become_a_dictionary),
+        cmocka_unit_test(long_strings_that_repeat_become_a_dictionary),
+        cmocka_unit_test(one_string_again_and_again_takes_no_room),
+        cmocka_unit_test(sorted_strings_are_front_coded),
+        cmocka_unit_test(strings_that_have_nothing_in_common_stay_plain),
+        cmocka_unit_test(dictionaries_of_any_size_round_trip),
+        cmocka_unit_test(a_dictionary_that_outgrows_its_table_is_given_up),
+        cmocka_unit_test(a_dictionary_that_has_not_paid_is_given_up),
+        cmocka_unit_test(front_coding_is_given_up_for_very_long_strings),
+        cmocka_unit_test(more_rows_than_scratch_stay_plain),
+        cmocka_unit_test(a_plan_is_kept_for_some_blocks_and_then_looked_at_again),
+        cmocka_unit_test(views_of_one_long_string_store_it_once),
+        cmocka_unit_test(views_that_overlap_store_what_they_show_once),
+        cmocka_unit_test(slices_of_views_store_what_they_show),
+        cmocka_unit_test(views_that_repeat_between_much_else_become_a_dictionary),
+        cmocka_unit_test(long_views_that_are_equal_do_not_take_forever),
+        cmocka_unit_test(damaged_vectors_are_refused_or_read_safely),
+        cmocka_unit_test(damaged_shared_bytes_are_refused_or_read_safely),
+        cmocka_unit_test(random_strings_round_trip),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,182 @@
+/* Dictionaries, front coding and shared bytes back to strings. Nothing is read or written that was
+ * not checked before, a page of lengths at a time; short strings are copied 16 bytes at a time where
+ * that stays inside of what there is. */
+#include "encoding/string_copy.h"
+#include "encoding/string_decode_internal.h"
+
+/* Copies what lies at places of `from` one behind the other, after sink->at. */
+static void copy_strings(const oci_string_sink *sink, const uint8_t *from, int64_t size, int64_t n,
+                         const uint64_t *lengths, const uint64_t *places)
+{
+    int64_t at = sink->at;
+    for (int64_t i = 0; i < n; i++) {
+        oci_string_copy(sink->bytes + at, sink->room - at, from + places[i],
+                        size - (int64_t)places[i], (int64_t)lengths[i]);
+        at += (int64_t)lengths[i];
+    }
+}
+
+/* A page of strings that lie at places of in->bytes. */
+static oc_status put_page(const oci_strings_in *in, oci_string_sink *sink, int64_t start, int64_t n,
+                          const uint64_t *lengths, const uint64_t *places, oc_error *err)
+{
+    OC_TRY(oci_string_check(sink, lengths, n, err));
+    if (sink->shares) {
+        return sink->page(sink, start, n, lengths, places, err);
+    }
+    copy_strings(sink, in->bytes, in->bytes_size, n, lengths, places);
+    return sink->page(sink, start, n, lengths, NULL, err);
+}
+
+static void share_bytes(const oci_strings_in *in, const oci_string_sink *sink)
+{
+    if (sink->shares && in->bytes_size > 0) {
+        memcpy(sink->bytes, in->bytes, (size_t)in->bytes_size);
+    }
+}
+
+/* ---- dictionary ------------------------------------------------------------------------------ */
+
+/* Where each distinct string begins, and the last one ends. */
+static oc_status load_starts(const oci_strings_in *in, oci_int_reader *lengths, uint32_t *starts,
+                             oc_error *err)
+{
+    uint64_t page[OCI_PAGE_VALUES];
+    uint64_t size = (uint64_t)in->bytes_size;
+    uint64_t at = 0;
+    starts[0] = 0;
+    for (int64_t done = 0; done < in->extra; done += OCI_PAGE_VALUES) {
+        int64_t n = oci_min64(OCI_PAGE_VALUES, in->extra - done);
+        OC_TRY(oci_int_reader_next(lengths, page, n, err));
+        for (int64_t i = 0; i < n; i++) {
+            if (page[i] > size - at) {
+                return oci_string_fail(err);
+            }
+            at += page[i];
+            starts[done + i + 1] = (uint32_t)at;
+        }
+    }
+    return at == size ? OC_OK : oci_string_fail(err);
+}
+
+oc_status oci_string_decode_dictionary(const oci_strings_in *in, oci_string_sink *sink,
+                                       oc_error *err)
+{
+    uint32_t starts[OCI_STRINGS_DISTINCT_MAX + 1];
+    uint64_t places[OCI_PAGE_VALUES];
+    uint64_t lengths[OCI_PAGE_VALUES];
+    oci_int_reader codes, distinct;
+    OC_TRY(oci_string_open_numbers(in, in->extra, &codes, &distinct, err));
+    OC_TRY(load_starts(in, &distinct, starts, err));
+    share_bytes(in, sink);
+    for (int64_t at = 0; at < in->n; at += OCI_PAGE_VALUES) {
+        int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
+        OC_TRY(oci_int_reader_next(&codes, places, n, err));
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t code = places[i];
+            if (code >= (uint64_t)in->extra) {
+                OC_FAIL(err, OC_EDATA, "damaged strings: a code is not in the dictionary");
+            }
+            places[i] = starts[code];
+            lengths[i] = starts[code + 1] - starts[code];
+        }
+        OC_TRY(put_page(in, sink, at, n, lengths, places, err));
+    }
+    return OC_OK;
+}
+
+/* ---- front coding ---------------------------------------------------------------------------- */
+
+typedef struct front {
+    const uint8_t *rest; /* what is left of the bytes stream */
+    int64_t rest_size;
+    int64_t last; /* length of the string before */
+} front;
+
+/* lengths[] comes in as the lengths of the rests and goes out as those of the strings. */
+static bool put_fronts(front *f, const oci_string_sink *sink, int64_t n, const uint64_t *shared,
+                       uint64_t *lengths)
+{
+    int64_t at = sink->at;
+    for (int64_t i = 0; i < n; i++) {
+        if (shared[i] > (uint64_t)f->last || lengths[i] > (uint64_t)f->rest_size) {
+            return false;
+        }
+        int64_t same = (int64_t)shared[i];
+        int64_t rest = (int64_t)lengths[i];
+        if (same + rest > sink->promised - at) {
+            return false;
+        }
+        uint8_t *to = sink->bytes + at;
+        oci_string_copy(to, sink->room - at, to - f->last, sink->room - at + f->last, same);
+        oci_string_copy(to + same, sink->room - at - same, f->rest, f->rest_size, rest);
+        f->rest += rest;
+        f->rest_size -= rest;
+        f->last = same + rest;
+        lengths[i] = (uint64_t)f->last;
+        at += f->last;
+    }
+    return true;
+}
+
+oc_status oci_string_decode_front(const oci_strings_in *in, oci_string_sink *sink, oc_error *err)
+{
+    uint64_t shared[OCI_PAGE_VALUES];
+    uint64_t lengths[OCI_PAGE_VALUES];
+    oci_int_reader shares, rests;
+    OC_TRY(oci_string_open_numbers(in, in->n, &shares, &rests, err));
+    front f = {.rest = in->bytes, .rest_size = in->bytes_size};
+    for (int64_t at = 0; at < in->n; at += OCI_PAGE_VALUES) {
+        int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
+        OC_TRY(oci_int_reader_next(&shares, shared, n, err));
+        OC_TRY(oci_int_reader_next(&rests, lengths, n, err));
+        if (!put_fronts(&f, sink, n, shared, lengths)) {
+            return oci_string_fail(err);
+        }
+        OC_TRY(sink->page(sink, at, n, lengths, NULL, err));
+    }
+    return f.rest_size == 0 ? OC_OK : oci_string_fail(err);
+}
+
+/* ---- shared bytes ---------------------------------------------------------------------------- */
+
+/* Short strings come one after the other from *next on, and their places are filled in. */
+static bool find_places(const oci_strings_in *in, int64_t n, const uint64_t *lengths,
+                        uint64_t *places, uint64_t *next)
+{
+    uint64_t shared = (uint64_t)in->extra;
+    for (int64_t i = 0; i < n; i++) {
+        if (lengths[i] > OCI_VIEW_INLINE) {
+            if (lengths[i] > shared || places[i] > shared - lengths[i]) {
+                return false;
+            }
+        } else {
+            places[i] = *next;
+            *next += lengths[i];
+            if (*next > (uint64_t)in->bytes_size) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+oc_status oci_string_decode_shared(const oci_strings_in *in, oci_string_sink *sink, oc_error *err)
+{
+    uint64_t lengths[OCI_PAGE_VALUES];
+    uint64_t places[OCI_PAGE_VALUES];
+    uint64_t next = (uint64_t)in->extra;
+    oci_int_reader length_reader, place_reader;
+    OC_TRY(oci_string_open_numbers(in, in->n, &length_reader, &place_reader, err));
+    share_bytes(in, sink);
+    for (int64_t at = 0; at < in->n; at += OCI_PAGE_VALUES) {
+        int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
+        OC_TRY(oci_int_reader_next(&length_reader, lengths, n, err));
+        OC_TRY(oci_int_reader_next(&place_reader, places, n, err));
+        if (!find_places(in, n, lengths, places, &next)) {
+            return oci_string_fail(err);
+        }
+        OC_TRY(put_page(in, sink, at, n, lengths, places, err));
+    }
+    return next == (uint64_t)in->bytes_size ? OC_OK : oci_string_fail(err);
+}
