@@ -52,8 +52,8 @@ static oc_status fill_random(const oci_random *random, void *buf, int64_t size, 
     return OC_OK;
 }
 
-oc_status oci_seal_create(const oci_random *random, const uint8_t *key, oci_seal **out,
-                          oc_error *err)
+static oc_status make_seal(const oci_random *random, const uint8_t *key, oci_seal **out,
+                           oc_error *err)
 {
     /* May be called at any time and by several threads: does its work once. */
     if (sodium_init() < 0) {
@@ -66,20 +66,25 @@ oc_status oci_seal_create(const oci_random *random, const uint8_t *key, oci_seal
         sodium_free(own_key);
         OC_FAIL(err, OC_ENOMEM, "could not set up encryption of spill files: out of memory");
     }
-    seal->random = random != NULL ? random : oci_system_random();
-    seal->key = own_key;
-    if (key != NULL) {
-        memcpy(own_key, key, OCI_SEAL_KEY_BYTES);
-    } else {
-        oc_status status = fill_random(seal->random, own_key, OCI_SEAL_KEY_BYTES, err);
-        if (status != OC_OK) {
-            oci_seal_destroy(seal);
-            return status;
-        }
-    }
+    memcpy(own_key, key, OCI_SEAL_KEY_BYTES);
     (void)sodium_mprotect_readonly(own_key); /* a second line only */
+    seal->random = random;
+    seal->key = own_key;
     *out = seal;
     return OC_OK;
+}
+
+/* Asks for random numbers first, whether they are wanted or not: where the system has none,
+ * starting libsodium would end the program. */
+oc_status oci_seal_create(const oci_random *random, const uint8_t *key, oci_seal **out,
+                          oc_error *err)
+{
+    uint8_t fresh_key[OCI_SEAL_KEY_BYTES];
+    random = random != NULL ? random : oci_system_random();
+    OC_TRY(fill_random(random, fresh_key, OCI_SEAL_KEY_BYTES, err));
+    oc_status status = make_seal(random, key != NULL ? key : fresh_key, out, err);
+    sodium_memzero(fresh_key, sizeof fresh_key);
+    return status;
 }
 
 void oci_seal_destroy(oci_seal *seal)
