@@ -1,13 +1,14 @@
 /* spill_small_batches: does a sort spill as little and as fast when its input comes in tiny batches?
  *
  *     spill_small_batches [--rows N] [--batch 64,8192] [--codec lz4,zstd] [--encoding auto]
- *                         [--runs N] [--memory MIB] [--dir DIR] [--dump FILE]
+ *                         [--runs N] [--memory MIB] [--dir DIR] [--csv FILE] [--dump FILE]
  *
  * 1,600,000 rows with a key out of order and six short strings of few values, sorted in 100 MiB, the
  * result drained; batches of input and output have the same number of rows at most. Only the public
  * API is used, with one context per codec and encoding that is kept from run to run. Jobs take
  * turns; a first turn is not counted. The table shows medians and what each job takes beside the
- * largest batches. --dump only writes the rows to an Arrow file, for peers. */
+ * largest batches. --csv writes batch_rows,codec,encoding,spilled_bytes,spilled_rows,seconds;
+ * --dump only writes the rows to an Arrow file, for peers. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ typedef struct options {
     const char *codecs;
     const char *encodings;
     const char *folder;
+    const char *csv;
     const char *dump;
     int64_t rows;
     int64_t memory_mib;
@@ -44,6 +46,7 @@ typedef struct job {
     int encoding;
     oc_context *context;
     int64_t spilled_bytes;
+    int64_t spilled_rows;
     bench_samples seconds;
 } sort_job;
 
@@ -100,6 +103,7 @@ static void run_job(sort_job *job, bool is_counted)
         exit(1);
     }
     job->spilled_bytes = after.spilled_bytes - before.spilled_bytes;
+    job->spilled_rows = after.spilled_rows - before.spilled_rows;
     if (is_counted) {
         bench_samples_add(&job->seconds, seconds);
     }
@@ -213,6 +217,26 @@ static void print_figures(const sort_job *jobs, int n)
     }
 }
 
+static void write_csv(const char *path, const sort_job *jobs, int n)
+{
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        perror(path);
+        exit(1);
+    }
+    fprintf(out, "batch_rows,codec,encoding,spilled_bytes,spilled_rows,seconds\n");
+    for (int j = 0; j < n; j++) {
+        fprintf(out, "%lld,%s,%s,%lld,%lld,%.4f\n", (long long)jobs[j].batch_rows,
+                codecs[jobs[j].codec].name, encodings[jobs[j].encoding],
+                (long long)jobs[j].spilled_bytes, (long long)jobs[j].spilled_rows,
+                bench_samples_median(&jobs[j].seconds));
+    }
+    if (fclose(out) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
 /* ---- options --------------------------------------------------------------------------------- */
 
 static bool read_option(options *o, const char *name, const char *value)
@@ -225,6 +249,8 @@ static bool read_option(options *o, const char *name, const char *value)
         o->encodings = value;
     } else if (strcmp(name, "--dir") == 0) {
         o->folder = value;
+    } else if (strcmp(name, "--csv") == 0) {
+        o->csv = value;
     } else if (strcmp(name, "--dump") == 0) {
         o->dump = value;
     } else if (strcmp(name, "--rows") == 0) {
@@ -273,6 +299,9 @@ int main(int argc, char **argv)
            o.runs);
     print_jobs(jobs, n);
     print_figures(jobs, n);
+    if (o.csv != NULL) {
+        write_csv(o.csv, jobs, n);
+    }
     for (int j = 0; j < n; j++) {
         oc_context_destroy(jobs[j].context);
     }
