@@ -76,7 +76,8 @@ def main():
         put("file_fuzz", f"seed-{number:02}-{name}", file[6:-6] + choice)
         put("message_fuzz", f"seed-{number:02}-{name}", stream)
     # These make their data from bytes that mean nothing by themselves.
-    for target, n, size in (("import_fuzz", 24, 600), ("sort_fuzz", 24, 40), ("row_key_fuzz", 24, 400)):
+    for target, n, size in (("import_fuzz", 24, 600), ("sort_fuzz", 24, 40), ("row_key_fuzz", 24, 400),
+                            ("packed_column_fuzz", 24, 600)):
         for i in range(n):
             put(target, f"seed-{i:02}", rng.randbytes(size))
     put("csv_fuzz", "seed-00", b'\x00\x00a,b,c\n1,2.5,x\n,,"y ""z"""\n')

@@ -33,8 +33,6 @@ typedef enum oci_offsets_kind {
     OCI_OFFSETS_IN_ORDER /* each row begins where the one before (of its child) ended */
 } oci_offsets_kind;
 
-#define OCI_FIXED_WIDTH_MAX 32 /* of values that are no strings */
-
 /* FIXED_BINARY goes the way of strings. */
 static inline bool oci_field_is_strings(const oci_field *field)
 {
@@ -44,6 +42,12 @@ static inline bool oci_field_is_strings(const oci_field *field)
     case OCI_LAYOUT_VIEWS: return true;
     default: return field->type == OCI_TYPE_FIXED_BINARY;
     }
+}
+
+/* All values are of no bytes: there is nothing to store. */
+static inline bool oci_field_is_empty(const oci_field *field)
+{
+    return oci_field_layout(field) == OCI_LAYOUT_FIXED && field->byte_width == 0;
 }
 
 static inline bool oci_field_is_float(const oci_field *field)

@@ -98,12 +98,13 @@ oc_status oci_pack_node(oci_pack_job *job, const oci_column *column, oc_error *e
     case OCI_LAYOUT_OFFSETS32:
     case OCI_LAYOUT_OFFSETS64:
     case OCI_LAYOUT_VIEWS:
-        if (n_valid > 0 && oci_field_is_strings(field)) {
+        if (n_valid == 0 || oci_field_is_empty(field)) {
+            return OC_OK;
+        }
+        if (oci_field_is_strings(field)) {
             return pack_strings(job, plan, column, err);
         }
-        if (n_valid > 0 && field->byte_width > 0) {
-            oci_pack_fixed(job, plan, column, n_valid, header);
-        }
+        oci_pack_fixed(job, plan, column, n_valid, header);
         return OC_OK;
     default: return oci_pack_nested(job, plan, column, header, err);
     }

@@ -291,8 +291,7 @@ static oc_status unpack_strings(oci_unpack_job *job, const oci_node_header *head
                                 oci_column *column, oc_error *err)
 {
     oci_strings_in strings = {0};
-    bool is_fixed = oci_field_layout(column->field) == OCI_LAYOUT_FIXED;
-    if (header->n_valid > 0 && !(is_fixed && column->field->byte_width == 0)) {
+    if (header->n_valid > 0 && !oci_field_is_empty(column->field)) {
         OC_TRY(oci_strings_open(job->in, column->length, &strings, err));
     }
     switch (oci_field_layout(column->field)) {
