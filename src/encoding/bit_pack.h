@@ -8,8 +8,7 @@
  * transposition.) The values of a page that is not full lie one behind the other, low bits first,
  * ceil(n * b / 8) bytes. Words are little-endian.
  *
- * All calls are pure: no memory, no failure; the loops are compiled for several instruction sets and
- * chosen at run time. */
+ * All calls are pure: no memory, no failure. */
 #ifndef OUTCORE_ENCODING_BIT_PACK_H
 #define OUTCORE_ENCODING_BIT_PACK_H
 

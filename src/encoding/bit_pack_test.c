@@ -1,4 +1,4 @@
-/* Bit packing against a plain reference: every width, every copy of the loops. */
+/* Bit packing against a plain reference, value by value and bit by bit. */
 #include "encoding/bit_pack.h"
 
 #include <setjmp.h>
@@ -9,12 +9,6 @@
 #include <cmocka.h>
 
 #include "base/bits.h"
-#include "encoding/bit_pack_variants.h"
-
-enum { MAX_BYTES = OCI_PAGE_VALUES * 8 };
-
-typedef void (*pack_page)(const uint64_t *values, uint64_t base, int width, uint8_t *out);
-typedef void (*unpack_page)(const uint8_t *in, uint64_t base, int width, uint64_t *values);
 
 /* The layout as the header describes it, value by value. */
 static void reference_pack(const uint64_t *values, int64_t n, uint64_t base, int width,
@@ -87,31 +81,6 @@ static void every_width_and_count_comes_back(void **state)
     }
 }
 
-static void check_variant(pack_page pack, unpack_page unpack)
-{
-    uint64_t values[OCI_PAGE_VALUES], back[OCI_PAGE_VALUES];
-    uint8_t expected[MAX_BYTES], packed[MAX_BYTES + 1];
-    for (int width = 1; width <= 64; width++) {
-        fill(values, OCI_PAGE_VALUES, (uint64_t)width * 1000);
-        reference_pack(values, OCI_PAGE_VALUES, 77, width, expected);
-        pack(values, 77, width, packed + 1);
-        assert_memory_equal(packed + 1, expected, (size_t)(128 * width));
-        unpack(packed + 1, 77, width, back);
-        check_values(values, OCI_PAGE_VALUES, 77, width, back);
-    }
-}
-
-static void every_instruction_set_gives_the_same_bytes(void **state)
-{
-    (void)state;
-    check_variant(oci_bit_pack_page_baseline, oci_bit_unpack_page_baseline);
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        check_variant(oci_bit_pack_page_avx2, oci_bit_unpack_page_avx2);
-    }
-#endif
-}
-
 static void bit_width_counts_up_to_the_highest_one(void **state)
 {
     (void)state;
@@ -126,7 +95,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_width_and_count_comes_back),
-        cmocka_unit_test(every_instruction_set_gives_the_same_bytes),
         cmocka_unit_test(bit_width_counts_up_to_the_highest_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,8 +47,7 @@ static inline uint64_t oci_int_get(const uint8_t *in, int bytes)
 /* How a page is going to be stored. */
 typedef struct oci_int_page_plan {
     uint64_t base;
-    int width;
-    int n_exceptions;
+    int width;    /* less than min_width: what does not fit is an exception */
     uint64_t min; /* of the values, compared as signed */
     uint64_t max;
     int min_width; /* that all values above min fit */

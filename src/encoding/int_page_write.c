@@ -2,20 +2,23 @@
  *
  * The plan needs the smallest and the largest value; these give a base and a width that all values
  * fit. Whether exceptions would make the page smaller depends on how many values need how many bits
- * above a base, a histogram of 65 counts. Counting all values costs more than packing them, so 64
- * of them are counted first, and only when these promise something the rest is.
+ * above a base. Counting all of them costs more than packing them, so every 17th is counted first,
+ * and only when these promise something every 4th is. What the rest is like shows when exceptions are
+ * looked for: with too many of them the page is written without.
  *
  * The base is either the smallest value or, where a few are far below the others, a low one of the
- * others. Each of 16 lanes has its own minimum; when k lanes have one of the few, the next in order
- * is the smallest of many others. The smallest four times doubled are tried. */
+ * others. Each of 16 parts of the page has its own minimum; when k parts have one of the few, the
+ * next in order is the smallest of many others. The smallest four times doubled are tried. */
 #include <assert.h>
 
 #include "encoding/int_page.h"
 
 enum {
-    LANES = 16,
-    PROBES = 64,
-    EXCEPTION_HEADER = 4 /* besides the base of the high parts */
+    PARTS = 16,
+    FEW = 4 * PARTS, /* values that no part is made of */
+    FIRST_PROBES = 60,
+    SECOND_PROBES = 256,
+    EXCEPTION_HEADER = 4, /* besides the base of the high parts */
 };
 
 /* ---- planning -------------------------------------------------------------------------------- */
@@ -27,49 +30,61 @@ typedef struct value_range {
     int n_bases;
 } value_range;
 
-static void find_range(const uint64_t *values, int64_t n, value_range *range)
+/* Of n values, n a multiple of 4: four minima and maxima that take turns, so that no comparison waits
+ * for the one before. */
+static void find_part_ranges(const uint64_t *values, int64_t n, int64_t min[4], int64_t max[4])
 {
-    int64_t min[LANES], max[LANES];
-    for (int lane = 0; lane < LANES; lane++) {
-        min[lane] = max[lane] = (int64_t)values[lane < n ? lane : 0];
+    int64_t low[4], high[4]; /* registers, which min and max may not be */
+    for (int k = 0; k < 4; k++) {
+        low[k] = high[k] = (int64_t)values[k];
     }
-    int64_t i = LANES;
-    for (; i + LANES <= n; i += LANES) {
-        for (int lane = 0; lane < LANES; lane++) {
-            int64_t value = (int64_t)values[i + lane];
-            min[lane] = value < min[lane] ? value : min[lane];
-            max[lane] = value > max[lane] ? value : max[lane];
+    for (int64_t i = 4; i < n; i += 4) {
+        for (int k = 0; k < 4; k++) {
+            int64_t value = (int64_t)values[i + k];
+            low[k] = value < low[k] ? value : low[k];
+            high[k] = value > high[k] ? value : high[k];
         }
     }
-    for (; i < n; i++) {
-        int64_t value = (int64_t)values[i];
-        min[0] = value < min[0] ? value : min[0];
-        max[0] = value > max[0] ? value : max[0];
-    }
-    for (int lane = 1; lane < LANES; lane++) { /* sorts the minima by insertion */
-        int64_t value = min[lane];
-        int at = lane;
+    memcpy(min, low, sizeof low);
+    memcpy(max, high, sizeof high);
+}
+
+static void sort_minima(int64_t min[PARTS])
+{
+    for (int i = 1; i < PARTS; i++) {
+        int64_t value = min[i];
+        int at = i;
         for (; at > 0 && min[at - 1] > value; at--) {
             min[at] = min[at - 1];
         }
         min[at] = value;
-        max[0] = oci_max64(max[0], max[lane]);
-    }
-    *range = (value_range){.min = min[0], .max = max[0], .bases = {min[0]}, .n_bases = 1};
-    for (int lane = 1; lane < LANES; lane = 2 * lane + 1) {
-        if (min[lane] != range->bases[range->n_bases - 1]) {
-            range->bases[range->n_bases++] = min[lane];
-        }
     }
 }
 
-/* Adds to counts[w] the values that need w bits above the base, of every `step`th value. */
-static void count_widths(const uint64_t *values, int64_t n, int64_t step, uint64_t base,
-                         int32_t counts[65])
+static void find_range(const uint64_t *values, int64_t n, value_range *range)
 {
-    for (int64_t i = 0; i < n; i += step) {
-        counts[oci_bit_width(values[i] - base)]++;
+    int64_t min[PARTS], max[PARTS];
+    const int64_t part = n < FEW ? 0 : n / PARTS * 4;
+    range->min = range->max = (int64_t)values[0];
+    for (int64_t i = 4 * part; i < n; i++) {
+        range->min = oci_min64(range->min, (int64_t)values[i]);
+        range->max = oci_max64(range->max, (int64_t)values[i]);
     }
+    range->n_bases = 1;
+    if (part > 0) {
+        for (int i = 0; i < 4; i++) {
+            find_part_ranges(values + i * part, part, min + 4 * i, max + 4 * i);
+        }
+        sort_minima(min);
+        for (int i = 0; i < PARTS; i++) {
+            range->max = oci_max64(range->max, max[i]);
+        }
+        range->min = oci_min64(range->min, min[0]);
+        for (int i = 1; i < PARTS; i = 2 * i + 1) {
+            range->bases[range->n_bases++] = min[i];
+        }
+    }
+    range->bases[0] = range->min;
 }
 
 /* Bits of a page of n values of this width, of which n_exceptions do not fit. */
@@ -88,25 +103,26 @@ static int64_t estimate_bits(int64_t n, int width, int64_t n_exceptions, uint64_
            8 * (EXCEPTION_HEADER + 1);
 }
 
-/* The best width below `width` with this base, by the counts of one in `step` values; takes it when
- * that beats *best_bits. */
-static void try_exceptions(int64_t n, int64_t step, uint64_t base, const int32_t counts[65],
-                           const value_range *range, int64_t *best_bits, oci_int_page_plan *plan)
+/* The best width with this base, by what every `step`th value needs; takes it when that beats
+ * *best_bits. */
+static void try_base(const uint64_t *values, int64_t n, int64_t step, uint64_t base,
+                     const value_range *range, int64_t *best_bits, oci_int_page_plan *plan)
 {
-    int64_t wider = 0;
-    for (int width = 63; width >= 0; width--) {
-        wider += counts[width + 1] * step;
-        if (wider > OCI_INT_EXCEPTIONS_MAX) {
-            break;
+    int32_t counts[65] = {0};
+    int64_t exceptions = 0;
+    for (int64_t i = 0; i < n; i += step) {
+        counts[oci_bit_width(values[i] - base)]++;
+    }
+    for (int width = 64; width >= 0 && exceptions <= OCI_INT_EXCEPTIONS_MAX; width--) {
+        if (width < plan->min_width && (counts[width] > 0 || width == 0)) {
+            int64_t bits = estimate_bits(n, width, exceptions, base, range);
+            if (bits < *best_bits) {
+                *best_bits = bits;
+                plan->base = base;
+                plan->width = width;
+            }
         }
-        int64_t bits = width < plan->min_width ? estimate_bits(n, width, wider, base, range)
-                                               : INT64_MAX;
-        if (bits < *best_bits) {
-            *best_bits = bits;
-            plan->base = base;
-            plan->width = width;
-            plan->n_exceptions = (int)wider;
-        }
+        exceptions += counts[width] * step;
     }
 }
 
@@ -117,24 +133,24 @@ void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan
     find_range(values, n, &range);
     plan->min = plan->base = (uint64_t)range.min;
     plan->max = (uint64_t)range.max;
-    plan->min_width = plan->width = oci_bit_width((uint64_t)range.max - (uint64_t)range.min);
-    plan->n_exceptions = 0;
-    const int64_t plain_bits = n * plan->width;
-    int64_t best_bits = plain_bits - plain_bits / 32; /* must be worth the trouble */
+    plan->min_width = plan->width = oci_bit_width(plan->max - plan->min);
+    int64_t bits = n * plan->width, limit = bits - bits / 32; /* it must be worth the trouble */
+    int64_t best_bits = limit;
     oci_int_page_plan guess = *plan;
     for (int i = 0; i < range.n_bases && plan->width > 0; i++) {
-        int32_t counts[65] = {0};
-        uint64_t base = (uint64_t)range.bases[i];
-        count_widths(values, n, n / PROBES + 1, base, counts);
-        try_exceptions(n, n / PROBES + 1, base, counts, &range, &best_bits, &guess);
+        /* A base that is higher by less than this saves no bit. */
+        uint64_t gain = (uint64_t)range.bases[i] - plan->min;
+        if (i == 0 || gain > oci_low_mask(guess.width) / 4) {
+            try_base(values, n, n / FIRST_PROBES + 1, (uint64_t)range.bases[i], &range, &best_bits,
+                     &guess);
+        }
     }
-    if (guess.width != plan->width) {
-        int32_t counts[65] = {0};
-        best_bits = plain_bits - plain_bits / 32;
-        count_widths(values, n, 1, guess.base, counts);
-        try_exceptions(n, 1, guess.base, counts, &range, &best_bits, plan);
+    if (guess.width < plan->width) {
+        best_bits = limit;
+        try_base(values, n, n / SECOND_PROBES + 1, guess.base, &range, &best_bits, plan);
+        bits = plan->width < plan->min_width ? best_bits : bits;
     }
-    plan->size = 2 + (plan->width == plan->min_width ? plain_bits : best_bits) / 8;
+    plan->size = 2 + bits / 8;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -142,41 +158,59 @@ void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan
 /* What is left of values that do not fit the width. */
 typedef struct exceptions {
     int64_t n;
-    uint64_t gaps[OCI_INT_EXCEPTIONS_MAX + 1]; /* one more, so that writing needs no branch */
-    uint64_t highs[OCI_INT_EXCEPTIONS_MAX + 1];
+    uint64_t gaps[OCI_INT_EXCEPTIONS_MAX + FEW]; /* room for FEW too many before it is noticed */
+    uint64_t highs[OCI_INT_EXCEPTIONS_MAX + FEW];
     int gap_width;
     int high_width;
     uint64_t high_base;
     int64_t size;
 } exceptions;
 
-static void find_exceptions(const uint64_t *values, int64_t n, const oci_int_page_plan *plan,
+/* Positions and high parts; false when there are too many, or none. Without a branch, since what
+ * follows what has no pattern. */
+static bool list_exceptions(const uint64_t *values, int64_t n, const oci_int_page_plan *plan,
                             exceptions *out)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t above = values[i] - plan->base;
-        out->gaps[count] = (uint64_t)i;
-        out->highs[count] = (uint64_t)((int64_t)above >> plan->width);
-        count += above >> plan->width != 0;
+    for (int64_t start = 0; start < n; start += FEW) {
+        for (int64_t i = start; i < oci_min64(n, start + FEW); i++) {
+            uint64_t above = values[i] - plan->base;
+            out->gaps[count] = (uint64_t)i;
+            out->highs[count] = (uint64_t)((int64_t)above >> plan->width);
+            count += above >> plan->width != 0;
+        }
+        if (count >= OCI_INT_EXCEPTIONS_MAX) {
+            return false;
+        }
     }
-    assert(count == plan->n_exceptions);
+    out->n = count;
+    return count > 0;
+}
+
+/* False when the page is not smaller with exceptions. */
+static bool find_exceptions(const uint64_t *values, int64_t n, const oci_int_page_plan *plan,
+                            exceptions *out)
+{
+    if (plan->width == plan->min_width || !list_exceptions(values, n, plan, out)) {
+        return false;
+    }
     uint64_t gap_bits = 0;
     int64_t min = INT64_MAX, max = INT64_MIN;
-    for (int64_t i = count - 1; i >= 0; i--) {
+    for (int64_t i = out->n - 1; i >= 0; i--) {
         out->gaps[i] -= i == 0 ? 0 : out->gaps[i - 1] + 1;
         gap_bits |= out->gaps[i];
         min = oci_min64(min, (int64_t)out->highs[i]);
         max = oci_max64(max, (int64_t)out->highs[i]);
     }
     uint8_t number[8];
-    out->n = count;
     out->gap_width = oci_bit_width(gap_bits);
     out->high_base = (uint64_t)min;
     out->high_width = oci_bit_width((uint64_t)max - (uint64_t)min);
     out->size = EXCEPTION_HEADER + oci_int_put(number, out->high_base) +
-                oci_bit_packed_bytes(count, out->gap_width) +
-                oci_bit_packed_bytes(count, out->high_width);
+                oci_bit_packed_bytes(out->n, out->gap_width) +
+                oci_bit_packed_bytes(out->n, out->high_width);
+    return oci_bit_packed_bytes(n, plan->width) + out->size <
+           oci_bit_packed_bytes(n, plan->min_width);
 }
 
 /* The base that all values fit above: the vector's, which takes no bytes, where it does as well. */
@@ -191,12 +225,7 @@ int64_t oci_int_page_write(const uint64_t *values, int64_t n, const oci_int_page
                            uint64_t origin, uint8_t *out)
 {
     exceptions found;
-    bool patched = plan->n_exceptions > 0;
-    if (patched) {
-        find_exceptions(values, n, plan, &found);
-        patched = oci_bit_packed_bytes(n, plan->width) + found.size <
-                  oci_bit_packed_bytes(n, plan->min_width);
-    }
+    bool patched = find_exceptions(values, n, plan, &found);
     int width = patched ? plan->width : plan->min_width;
     uint64_t base = patched ? plan->base : choose_base(plan, origin);
     uint8_t *at = out + 2;
