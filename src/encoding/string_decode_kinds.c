@@ -4,27 +4,33 @@
 #include "encoding/string_copy.h"
 #include "encoding/string_decode_internal.h"
 
-/* Copies what lies at places of `from` one behind the other, after sink->at. */
-static void copy_strings(const oci_string_sink *sink, const uint8_t *from, int64_t size, int64_t n,
+/* Bytes that strings are taken from. */
+typedef struct pool {
+    const uint8_t *bytes;
+    int64_t readable;
+} pool;
+
+/* Copies strings from their places in the pool to one behind the other, after sink->at. */
+static void copy_strings(const oci_string_sink *sink, const pool *from, int64_t n,
                          const uint64_t *lengths, const uint64_t *places)
 {
     int64_t at = sink->at;
     for (int64_t i = 0; i < n; i++) {
-        oci_string_copy(sink->bytes + at, sink->room - at, from + places[i],
-                        size - (int64_t)places[i], (int64_t)lengths[i]);
+        oci_string_copy(sink->bytes + at, sink->room - at, from->bytes + places[i],
+                        from->readable - (int64_t)places[i], (int64_t)lengths[i]);
         at += (int64_t)lengths[i];
     }
 }
 
-/* A page of strings that lie at places of in->bytes. */
-static oc_status put_page(const oci_strings_in *in, oci_string_sink *sink, int64_t start, int64_t n,
+/* A page of strings that lie in the pool. */
+static oc_status put_page(const pool *from, oci_string_sink *sink, int64_t start, int64_t n,
                           const uint64_t *lengths, const uint64_t *places, oc_error *err)
 {
     OC_TRY(oci_string_check(sink, lengths, n, err));
     if (sink->shares) {
         return sink->page(sink, start, n, lengths, places, err);
     }
-    copy_strings(sink, in->bytes, in->bytes_size, n, lengths, places);
+    copy_strings(sink, from, n, lengths, places);
     return sink->page(sink, start, n, lengths, NULL, err);
 }
 
@@ -59,6 +65,9 @@ static oc_status load_starts(const oci_strings_in *in, oci_int_reader *lengths, 
     return at == size ? OC_OK : oci_string_fail(err);
 }
 
+/* A small dictionary is copied, so that none of its strings lies at the end of what can be read. */
+enum { PADDED_MAX = 1024 };
+
 oc_status oci_string_decode_dictionary(const oci_strings_in *in, oci_string_sink *sink,
                                        oc_error *err)
 {
@@ -69,6 +78,13 @@ oc_status oci_string_decode_dictionary(const oci_strings_in *in, oci_string_sink
     OC_TRY(oci_string_open_numbers(in, in->extra, &codes, &distinct, err));
     OC_TRY(load_starts(in, &distinct, starts, err));
     share_bytes(in, sink);
+    pool from = {in->bytes, in->bytes_size};
+    uint8_t padded[PADDED_MAX + 16];
+    if (in->bytes_size <= PADDED_MAX) {
+        memcpy(padded, in->bytes, (size_t)in->bytes_size);
+        memset(padded + in->bytes_size, 0, 16);
+        from = (pool){padded, in->bytes_size + 16};
+    }
     for (int64_t at = 0; at < in->n; at += OCI_PAGE_VALUES) {
         int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
         OC_TRY(oci_int_reader_next(&codes, places, n, err));
@@ -80,7 +96,7 @@ oc_status oci_string_decode_dictionary(const oci_strings_in *in, oci_string_sink
             places[i] = starts[code];
             lengths[i] = starts[code + 1] - starts[code];
         }
-        OC_TRY(put_page(in, sink, at, n, lengths, places, err));
+        OC_TRY(put_page(&from, sink, at, n, lengths, places, err));
     }
     return OC_OK;
 }
@@ -169,6 +185,7 @@ oc_status oci_string_decode_shared(const oci_strings_in *in, oci_string_sink *si
     oci_int_reader length_reader, place_reader;
     OC_TRY(oci_string_open_numbers(in, in->n, &length_reader, &place_reader, err));
     share_bytes(in, sink);
+    pool from = {in->bytes, in->bytes_size};
     for (int64_t at = 0; at < in->n; at += OCI_PAGE_VALUES) {
         int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
         OC_TRY(oci_int_reader_next(&length_reader, lengths, n, err));
@@ -176,7 +193,7 @@ oc_status oci_string_decode_shared(const oci_strings_in *in, oci_string_sink *si
         if (!find_places(in, n, lengths, places, &next)) {
             return oci_string_fail(err);
         }
-        OC_TRY(put_page(in, sink, at, n, lengths, places, err));
+        OC_TRY(put_page(&from, sink, at, n, lengths, places, err));
     }
     return next == (uint64_t)in->bytes_size ? OC_OK : oci_string_fail(err);
 }

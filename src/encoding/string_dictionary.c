@@ -1,7 +1,8 @@
-/* Open addressing with linear probing, at most half full, grown fourfold so that a table of few
- * strings stays in the first-level cache. Strings of up to 16 bytes, most of those that repeat, are
- * two words with zeros behind their end: hashing is three multiplications and comparing two
- * comparisons. Longer ones are hashed by XXH3, very long ones by both ends and their length.
+/* Open addressing with linear probing, at most a quarter full, grown fourfold so that a table of few
+ * strings stays in the first-level cache. Strings of up to 32 bytes, most of those that repeat, are
+ * four words, the first and the last 16 bytes: hashed by multiplication and compared without a
+ * branch on their length. Longer ones are hashed by XXH3, very long ones by both ends and their
+ * length.
  *
  * Views are compared as references before their bytes: many views of one long string cost no more
  * than many short strings. What strings can still cost that look alike without being the same
@@ -13,7 +14,7 @@
 #include "encoding/string_copy.h"
 #include "encoding/string_encode_internal.h"
 
-enum { MIN_BITS = 8, HASHED_END = 128 };
+enum { MIN_BITS = 9, SHORT_MAX = 32, HASHED_END = 128 };
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
@@ -23,11 +24,11 @@ int64_t oci_string_table_entries(int64_t rows)
     return oci_min64(rows / 2 + 1, OCI_STRINGS_DISTINCT_MAX);
 }
 
-/* At most half of the slots are ever taken. */
+/* At most a quarter of the slots is ever taken: hardly a string meets another one in its slot. */
 static int bits_for(int64_t entries)
 {
     int bits = MIN_BITS;
-    while (INT64_C(1) << bits < 2 * entries) {
+    while (INT64_C(1) << bits < 4 * entries) {
         bits++;
     }
     return bits;
@@ -71,36 +72,28 @@ void oci_string_scratch_destroy(oci_string_scratch *scratch, oci_reservation *to
 
 /* ---- one string as words --------------------------------------------------------------------- */
 
-/* Up to 16 bytes: all of them, zeros behind. More: the first and the last 8. */
+/* The first and the last 16 bytes; of less than 16 all of them twice, zeros behind. */
 typedef struct words {
-    uint64_t low;
-    uint64_t high;
+    uint64_t word[4];
 } words;
 
-static inline words load_words(const uint8_t *at, int64_t length, int64_t readable)
-{
-    uint8_t copy[16];
-    if (length > 16) {
-        return (words){oci_load_le64(at), oci_load_le64(at + length - 8)};
+/* The bytes of two words that belong to a string of 0..16 bytes. */
+#define MASK(n) ((n) >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << ((n)&7) * 8) - 1)
+#define MASKS(n)                           \
+    {                                      \
+        MASK(n), MASK((n) < 8 ? 0 : (n)-8) \
     }
-    if (readable < 16) {
-        memset(copy, 0, sizeof copy);
-        memcpy(copy, at, (size_t)length);
-        at = copy;
-    }
-    uint64_t low = oci_load_le64(at);
-    uint64_t high = oci_load_le64(at + 8);
-    if (length > 8) {
-        return (words){low, high & oci_low_mask((int)(length - 8) * 8)};
-    }
-    return (words){low & oci_low_mask((int)length * 8), 0};
-}
+static const uint64_t masks[17][2] = {
+    MASKS(0), MASKS(1),  MASKS(2),  MASKS(3),  MASKS(4),  MASKS(5),  MASKS(6),  MASKS(7), MASKS(8),
+    MASKS(9), MASKS(10), MASKS(11), MASKS(12), MASKS(13), MASKS(14), MASKS(15), MASKS(16)};
 
-static inline uint64_t hash_words(words w, int64_t length)
+/* 16 bytes can be read at `at`. */
+static inline words load_words(const uint8_t *at, int64_t length)
 {
-    uint64_t mixed = w.low * UINT64_C(0x9E3779B185EBCA87) +
-                     (w.high ^ (uint64_t)length) * UINT64_C(0xC2B2AE3D27D4EB4F);
-    return (mixed ^ mixed >> 32) * UINT64_C(0x165667B19E3779F9);
+    const uint64_t *mask = masks[length < 16 ? length : 16];
+    const uint8_t *tail = at + (length > 16 ? length - 16 : 0);
+    return (words){{oci_load_le64(at) & mask[0], oci_load_le64(at + 8) & mask[1],
+                    oci_load_le64(tail) & mask[0], oci_load_le64(tail + 8) & mask[1]}};
 }
 
 static uint64_t hash_long(const uint8_t *at, int64_t length)
@@ -112,9 +105,25 @@ static uint64_t hash_long(const uint8_t *at, int64_t length)
     return oci_hash64(at + length - HASHED_END, HASHED_END, head);
 }
 
-static inline uint64_t hash_string(const uint8_t *at, int64_t length, words w)
+static inline uint64_t hash_string(const uint8_t *at, int64_t length)
 {
-    return length > 16 ? hash_long(at, length) : hash_words(w, length);
+    if (length > SHORT_MAX) {
+        return hash_long(at, length);
+    }
+    words w = load_words(at, length);
+    uint64_t mixed = (w.word[0] + (uint64_t)length) * UINT64_C(0x9E3779B185EBCA87) +
+                     w.word[1] * UINT64_C(0xC2B2AE3D27D4EB4F) +
+                     w.word[2] * UINT64_C(0x85EBCA77C2B2AE64) +
+                     w.word[3] * UINT64_C(0x27D4EB2F165667C6);
+    return (mixed ^ mixed >> 32) * UINT64_C(0x165667B19E3779F9);
+}
+
+static inline bool equals_short(const uint8_t *a, const uint8_t *b, int64_t length)
+{
+    words x = load_words(a, length);
+    words y = load_words(b, length);
+    return ((x.word[0] ^ y.word[0]) | (x.word[1] ^ y.word[1]) | (x.word[2] ^ y.word[2]) |
+            (x.word[3] ^ y.word[3])) == 0;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -147,8 +156,7 @@ static void grow(oci_string_table *table)
     for (int64_t code = 0; code < table->n; code++) {
         const uint8_t *at = table->bytes + scratch->entries[code].start;
         int64_t length = oci_string_table_length(table, code);
-        uint64_t hash = hash_string(at, length, load_words(at, length, OCI_STRING_ROOM));
-        uint64_t slot = hash >> (64 - table->bits);
+        uint64_t slot = hash_string(at, length) >> (64 - table->bits);
         while (scratch->slots[slot] != 0) {
             slot = (slot + 1) & mask;
         }
@@ -170,13 +178,13 @@ static bool append(oci_string_table *table, uint64_t slot, const oci_string_stag
     scratch->entries[table->n].row = (uint32_t)row;
     scratch->slots[slot] = (uint16_t)++table->n;
     scratch->entries[table->n].start = (uint32_t)table->size;
-    if (2 * table->n >= INT64_C(1) << table->bits && table->bits < scratch->max_bits) {
+    if (4 * table->n >= INT64_C(1) << table->bits && table->bits < scratch->max_bits) {
         grow(table);
     }
     return true;
 }
 
-/* Two strings of more than 16 bytes that have the same length. */
+/* Two strings of more than SHORT_MAX bytes that have the same length. */
 static bool equals_long(oci_string_table *table, const oci_string_entry *entry, const uint8_t *at,
                         int64_t length, int64_t row)
 {
@@ -192,36 +200,30 @@ static bool equals_long(oci_string_table *table, const oci_string_entry *entry, 
 }
 
 static inline bool equals(oci_string_table *table, int64_t code, const oci_string_stage *stage,
-                          int64_t i, words w, int64_t row)
+                          int64_t i, int64_t row)
 {
     const oci_string_entry *entry = &table->scratch->entries[code];
     int64_t length = stage->length[i];
     if (oci_string_table_length(table, code) != length) {
         return false;
     }
-    if (length > 16) {
-        return equals_long(table, entry, stage->at[i], length, row);
-    }
-    words known = load_words(table->bytes + entry->start, length, OCI_STRING_ROOM);
-    return known.low == w.low && known.high == w.high;
+    return length <= SHORT_MAX ? equals_short(table->bytes + entry->start, stage->at[i], length)
+                               : equals_long(table, entry, stage->at[i], length, row);
 }
 
 bool oci_string_table_add(oci_string_table *table, int64_t start, int64_t n, uint16_t *codes)
 {
     oci_string_stage stage;
     uint64_t hashes[OCI_STRING_STAGE];
-    words strings[OCI_STRING_STAGE];
     oci_string_source_stage(table->source, start, n, &stage);
     for (int64_t i = 0; i < n; i++) {
-        strings[i] = load_words(stage.at[i], stage.length[i], stage.readable[i]);
-        hashes[i] = hash_string(stage.at[i], stage.length[i], strings[i]);
+        hashes[i] = hash_string(stage.at[i], stage.length[i]);
         table->value_bytes += stage.length[i];
     }
     const uint16_t *slots = table->scratch->slots;
     for (int64_t i = 0; i < n; i++) {
         uint64_t slot = hashes[i] >> (64 - table->bits);
-        while (slots[slot] != 0 &&
-               !equals(table, slots[slot] - 1, &stage, i, strings[i], start + i)) {
+        while (slots[slot] != 0 && !equals(table, slots[slot] - 1, &stage, i, start + i)) {
             slot = (slot + 1) & oci_low_mask(table->bits);
             table->patience--;
         }

@@ -4,25 +4,36 @@
 #include "encoding/string_dictionary.h"
 #include "encoding/string_encode_internal.h"
 
-/* Writes the rests of n strings to `to`, returns how many bytes that are, or -1 when one is longer
- * than its number holds. `last` is the string before, and becomes the last of these. */
-static int64_t put_rests(const oci_string_stage *stage, int64_t n, oci_string_place *last,
-                         uint16_t *shared, uint8_t *to, int64_t room)
+/* Writes what the strings [1, n) of a stage have behind what they share with the one before; adds to
+ * *size, and returns false when one has more than its number holds. */
+static bool put_rests(const oci_string_stage *stage, int64_t n, uint16_t *shared, uint8_t *to,
+                      int64_t room, int64_t *size)
 {
-    int64_t size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        oci_string_place next = {stage->at[i], stage->length[i]};
-        int64_t same = oci_string_common_prefix(*last, next);
-        int64_t rest = next.length - same;
+    int64_t at = *size;
+    for (int64_t i = 1; i < n; i++) {
+        int64_t same = oci_string_stage_shared(stage, i);
+        int64_t rest = stage->length[i] - same;
         if (rest > UINT16_MAX) {
-            return -1;
+            return false;
         }
-        oci_string_copy(to + size, room - size, next.at + same, stage->readable[i] - same, rest);
+        oci_string_copy(to + at, room - at, stage->at[i] + same, stage->readable[i] - same, rest);
         shared[i] = (uint16_t)same;
-        size += rest;
-        *last = next;
+        at += rest;
     }
-    return size;
+    *size = at;
+    return true;
+}
+
+/* The first string of all shares nothing. */
+static bool put_first(const oci_string_stage *stage, uint16_t *shared, uint8_t *to, int64_t *size)
+{
+    *shared = 0;
+    *size = stage->length[0];
+    if (*size > UINT16_MAX) {
+        return false;
+    }
+    memcpy(to, stage->at[0], (size_t)*size);
+    return true;
 }
 
 typedef struct rests {
@@ -46,17 +57,16 @@ bool oci_strings_encode_front(oci_string_job *job)
     uint8_t *bytes = job->out->bytes + job->out->bytes_at;
     int64_t room = job->bound.bytes + OCI_STRING_ROOM;
     int64_t size = 0, value_bytes = 0;
-    oci_string_place last = {bytes, 0};
     oci_string_stage stage;
-    for (int64_t at = 0; at < source->n; at += OCI_STRING_STAGE) {
+    /* Each stage begins with the last string of the one before. */
+    for (int64_t at = 0; at < source->n; at += OCI_STRING_STAGE - 1) {
         int64_t n = oci_min64(OCI_STRING_STAGE, source->n - at);
         oci_string_source_stage(source, at, n, &stage);
-        int64_t more = put_rests(&stage, n, &last, shared + at, bytes + size, room - size);
-        if (more < 0) {
+        if ((at == 0 && !put_first(&stage, shared, bytes, &size)) ||
+            !put_rests(&stage, n, shared + at, bytes, room, &size)) {
             return false;
         }
-        size += more;
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = at > 0; i < n; i++) {
             value_bytes += stage.length[i];
         }
     }

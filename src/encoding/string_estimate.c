@@ -18,11 +18,9 @@ static void look_at(const oci_string_source *source, int64_t start, int64_t n, s
     oci_string_stage stage;
     oci_string_source_stage(source, start, n, &stage);
     for (int64_t i = 0; i < n; i++) {
-        oci_string_place here = {stage.at[i], stage.length[i]};
-        s->bytes += here.length;
+        s->bytes += stage.length[i];
         if (i > 0) {
-            oci_string_place before = {stage.at[i - 1], stage.length[i - 1]};
-            s->shared += oci_string_common_prefix(before, here);
+            s->shared += oci_string_stage_shared(&stage, i);
         }
     }
     s->n += n;

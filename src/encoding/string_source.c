@@ -132,13 +132,27 @@ static void stage_views(const oci_string_source *source, int64_t start, int64_t 
     }
 }
 
+static void pad_short(int64_t n, oci_string_stage *stage)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (stage->readable[i] < 16) {
+            memset(stage->padded[i], 0, 16);
+            if (stage->length[i] > 0) {
+                memcpy(stage->padded[i], stage->at[i], (size_t)stage->length[i]);
+            }
+            stage->at[i] = stage->padded[i];
+            stage->readable[i] = 16;
+        }
+    }
+}
+
 void oci_string_source_stage(const oci_string_source *source, int64_t start, int64_t n,
                              oci_string_stage *out)
 {
     switch (source->layout) {
     case OCI_LAYOUT_OFFSETS32: stage_offsets(source, start, n, false, out); break;
     case OCI_LAYOUT_OFFSETS64: stage_offsets(source, start, n, true, out); break;
-    case OCI_LAYOUT_VIEWS: stage_views(source, start, n, out); return;
+    case OCI_LAYOUT_VIEWS: stage_views(source, start, n, out); break;
     default:
         for (int64_t i = 0; i < n; i++) {
             out->at[i] = source->values + (start + i) * source->width;
@@ -150,6 +164,7 @@ void oci_string_source_stage(const oci_string_source *source, int64_t start, int
     if (source->validity != NULL) {
         clear_nulls(source, start, n, (uint64_t *)out->length);
     }
+    pad_short(n, out);
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */

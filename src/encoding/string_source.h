@@ -21,33 +21,43 @@ typedef struct oci_string_source {
 
 #define OCI_STRING_STAGE 256
 
-/* Up to OCI_STRING_STAGE strings. */
+/* Up to OCI_STRING_STAGE strings. 16 bytes can be read from every place: short strings at the end of
+ * their buffer are copied to where that is so. */
 typedef struct oci_string_stage {
     const uint8_t *at[OCI_STRING_STAGE];
     int64_t length[OCI_STRING_STAGE];
-    int64_t readable[OCI_STRING_STAGE]; /* bytes that exist from `at` on, >= length */
+    int64_t readable[OCI_STRING_STAGE]; /* bytes that exist from `at` on, >= length, >= 16 */
+    uint8_t padded[OCI_STRING_STAGE][16];
 } oci_string_stage;
 
-typedef struct oci_string_place {
-    const uint8_t *at;
-    int64_t length;
-} oci_string_place;
-
-/* Bytes that two strings begin with alike, as far as 16 bits count. */
-static inline int64_t oci_string_common_prefix(oci_string_place a, oci_string_place b)
+/* How many of 16 bytes are alike before the first that is not. */
+static inline int64_t oci_string_alike16(const uint8_t *a, const uint8_t *b)
 {
-    int64_t n = oci_min64(UINT16_MAX, oci_min64(a.length, b.length));
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t differ = oci_load_le64(a.at + i) ^ oci_load_le64(b.at + i);
-        if (differ != 0) {
-            return i + __builtin_ctzll(differ) / 8;
+    uint64_t low = oci_load_le64(a) ^ oci_load_le64(b);
+    uint64_t high = oci_load_le64(a + 8) ^ oci_load_le64(b + 8);
+    uint64_t differ = low != 0 ? low : high;
+    int64_t start = low != 0 ? 0 : 8;
+    return differ == 0 ? 16 : start + __builtin_ctzll(differ) / 8;
+}
+
+/* Bytes that string i begins with like string i - 1, as far as 16 bits count. */
+static inline int64_t oci_string_stage_shared(const oci_string_stage *stage, int64_t i)
+{
+    const uint8_t *a = stage->at[i - 1];
+    const uint8_t *b = stage->at[i];
+    int64_t n = oci_min64(stage->length[i - 1], stage->length[i]);
+    int64_t alike = oci_string_alike16(a, b);
+    if (alike < 16 || n <= 16) {
+        return oci_min64(alike, n);
+    }
+    n = oci_min64(n, UINT16_MAX);
+    for (int64_t at = 16; at + 16 <= n; at += 16) {
+        alike = oci_string_alike16(a + at, b + at);
+        if (alike < 16) {
+            return at + alike;
         }
     }
-    while (i < n && a.at[i] == b.at[i]) {
-        i++;
-    }
-    return i;
+    return n - 16 + oci_string_alike16(a + n - 16, b + n - 16);
 }
 
 void oci_string_source_init(oci_string_source *source, const oci_column *column);
