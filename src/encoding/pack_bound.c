@@ -4,11 +4,14 @@
  * tried in several forms need room for the largest. Not the same as what comes out, which is at most
  * the plain size and a little. */
 #include "arrow/column_range.h"
+#include "arrow/gather.h"
 #include "base/bits.h"
 #include "encoding/pack_internal.h"
-#include "encoding/packed_column.h"
+#include "encoding/string_format.h"
 
 /* ---- of one column --------------------------------------------------------------------------- */
+
+#define STRINGS_ROOM 64 /* behind bytes, for copies of more than a string at a time */
 
 static void bound_node(const oci_column *column, oci_packed_bound *bound);
 
@@ -32,8 +35,58 @@ static void bound_strings(const oci_column *column, oci_packed_bound *bound)
     oci_strings_bound(column, &packed, &bytes);
     bound->packed += packed;
     bound->bytes += bytes;
-    need_scratch(bound, oci_string_scratch_bytes(column->length));
+    bound->scratch = oci_max64(bound->scratch, oci_string_scratch_bytes(column->length));
 }
+
+/* ---- dictionaries ---------------------------------------------------------------------------- */
+
+/* Of a dictionary much longer than the column only the values in use are packed, if gather can take
+ * them at once (pack_dictionary.c), which it can when these are flat. */
+static bool few_are_used(const oci_column *column)
+{
+    const oci_column *values = column->dictionary;
+    bool is_flat = values->field->n_children == 0 && values->field->dictionary == NULL;
+    return is_flat && values->length / 2 > column->length &&
+           column->length <= OCI_GATHER_ROWS_MAX && values->length <= UINT32_MAX;
+}
+
+/* Bytes of the strings that the rows stand for: at least those of the ones in use. */
+static int64_t referred_bytes(const oci_column *column)
+{
+    int64_t sum = 0;
+    for (int64_t row = 0; row < column->length; row++) {
+        if (column->validity == NULL || oci_bit_get(column->validity, column->offset + row)) {
+            int64_t length = 0, code = oci_column_index_at(column, row);
+            oci_column_bytes_at(column->dictionary, code, &length);
+            sum += oci_column_is_null(column->dictionary, code) ? 0 : length;
+        }
+    }
+    return sum;
+}
+
+static void bound_values(const oci_column *column, oci_packed_bound *bound)
+{
+    oci_column values = *column->dictionary;
+    bool has_bytes = oci_field_is_strings(values.field) &&
+                     oci_field_layout(values.field) != OCI_LAYOUT_FIXED;
+    int64_t bytes = few_are_used(column) && has_bytes ? referred_bytes(column) : 0;
+    if (!few_are_used(column) || bytes > oci_gather_offset_max) {
+        bound_node(&values, bound);
+        return;
+    }
+    values.length = column->length;
+    if (!has_bytes) {
+        bound_node(&values, bound);
+        return;
+    }
+    /* Numbers of a string are at most two, whatever the kind. */
+    bound->packed += OCI_NODE_BYTES + 8 + oci_int_vector_bound(values.length / 64 + 1, 8);
+    bound->packed += OCI_STRINGS_HEADER_BYTES + 2 * oci_int_vector_bound(values.length, 8);
+    bound->bytes += bytes + STRINGS_ROOM;
+    bound->scratch = oci_max64(bound->scratch, oci_string_scratch_bytes(values.length));
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void bound_child(const oci_column *column, int32_t i, oci_packed_bound *bound)
 {
@@ -83,7 +136,7 @@ static void bound_node(const oci_column *column, oci_packed_bound *bound)
     case OCI_LAYOUT_DICTIONARY:
         bound->packed += 8 + oci_int_vector_bound(n, field->byte_width);
         need_scratch(bound, oci_pack_marks_bytes(column->dictionary->length));
-        bound_node(column->dictionary, bound);
+        bound_values(column, bound);
         break;
     case OCI_LAYOUT_FIXED:
     case OCI_LAYOUT_OFFSETS32:
@@ -106,49 +159,74 @@ void oci_packer_bound(const oci_packer *packer, int32_t i, const oci_column *col
     (void)i;
     *out = (oci_packed_bound){0};
     bound_node(column, out);
+    out->both = out->packed + out->bytes;
 }
 
 /* ---- of any compact batch -------------------------------------------------------------------- */
 
 /* Every vector stands for a buffer of the slab, or a part of one, that has at least the bytes of its
  * values: so together they take what the slab has, what comes on top for every page (of 1024 values,
- * each of at least a byte; there are up to 32 planes with a page begun), and their headers. */
-static void add_node(const oci_field *field, int64_t slab_bytes, oci_packed_bound *bound)
+ * each of at least a byte), and what each takes with a page begun. Only the lengths of fixed-size
+ * binary stand for nothing. */
+typedef struct any_batch {
+    int64_t slab_bytes;
+    int64_t headers;    /* and begun pages */
+    int64_t bytes_room; /* behind bytes */
+    int64_t lengths;
+    int64_t scratch;
+} any_batch;
+
+static void use_scratch(any_batch *any, int64_t bytes)
+{
+    any->scratch = oci_max64(any->scratch, oci_mem_charge_of(bytes));
+}
+
+static void add_strings(const oci_field *field, any_batch *any)
+{
+    int64_t packed = 0, bytes = 0;
+    int64_t width = oci_field_offset_width(field);
+    if (oci_field_layout(field) == OCI_LAYOUT_FIXED) {
+        width = oci_max64(field->byte_width, 1);
+        any->lengths = oci_max64(any->lengths, (any->slab_bytes / width + 1) * 4);
+    }
+    oci_strings_bound(&(oci_column){.field = field}, &packed, &bytes);
+    any->headers += packed;
+    any->bytes_room += bytes;
+    any->scratch = oci_max64(any->scratch, oci_string_scratch_bytes(any->slab_bytes / width + 1));
+}
+
+static void add_node(const oci_field *field, any_batch *any)
 {
     int64_t vector = oci_int_vector_bound(0, 1) + OCI_PACK_ALIGN;
     int64_t vectors = field->byte_width > 8 || oci_field_is_float(field) ? field->byte_width : 4;
-    bound->packed += OCI_NODE_BYTES + 16 + vectors * vector;
+    any->headers += OCI_NODE_BYTES + 16 + vectors * vector;
     if (field->union_ids != NULL) {
-        bound->packed += 8 * field->n_children;
+        any->headers += 8 * field->n_children;
     }
     if (oci_field_is_strings(field)) {
-        int64_t packed = 0, bytes = 0;
-        int64_t least = oci_field_layout(field) == OCI_LAYOUT_FIXED
-                            ? oci_max64(field->byte_width, 1)
-                            : oci_field_offset_width(field);
-        oci_strings_bound(&(oci_column){.field = field}, &packed, &bytes);
-        bound->packed += packed;
-        bound->bytes += bytes;
-        need_scratch(bound, oci_string_scratch_bytes(slab_bytes / least));
+        add_strings(field, any);
     }
     if (field->dictionary != NULL) { /* all of its values are used: not more than rows */
-        need_scratch(bound, oci_pack_marks_bytes(slab_bytes / field->byte_width));
-        add_node(field->dictionary, slab_bytes, bound);
+        use_scratch(any, oci_pack_marks_bytes(any->slab_bytes / field->byte_width + 1));
+        add_node(field->dictionary, any);
     }
     for (int32_t i = 0; i < field->n_children; i++) {
-        add_node(&field->children[i], slab_bytes, bound);
+        add_node(&field->children[i], any);
     }
 }
 
 void oci_packer_bound_bytes(const oci_packer *packer, int64_t slab_bytes, oci_packed_bound *out)
 {
     const oci_schema *schema = oci_packer_schema(packer);
-    int64_t page = oci_int_vector_bound(OCI_PAGE_VALUES, 1) - oci_int_vector_bound(0, 1);
-    *out = (oci_packed_bound){.packed = slab_bytes + (slab_bytes / OCI_PAGE_VALUES + 1) *
-                                                         (page + OCI_PACK_ALIGN - OCI_PAGE_VALUES),
-                              .bytes = slab_bytes};
+    any_batch any = {.slab_bytes = slab_bytes};
     for (int32_t i = 0; i < schema->n_fields; i++) {
-        add_node(&schema->fields[i], slab_bytes, out);
+        add_node(&schema->fields[i], &any);
     }
-    out->packed = oci_round_up(out->packed, OCI_PACK_ALIGN);
+    int64_t page = oci_int_vector_bound(OCI_PAGE_VALUES, 1) - oci_int_vector_bound(0, 1);
+    int64_t on_top = (slab_bytes / OCI_PAGE_VALUES + 1) * (page + OCI_PACK_ALIGN - OCI_PAGE_VALUES);
+    int64_t packed = oci_round_up(slab_bytes + on_top + any.lengths + any.headers, OCI_PACK_ALIGN);
+    *out = (oci_packed_bound){.packed = packed,
+                              .bytes = slab_bytes + any.bytes_room,
+                              .both = packed + any.bytes_room,
+                              .scratch = any.scratch};
 }

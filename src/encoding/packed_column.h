@@ -29,15 +29,19 @@ void oci_packer_destroy(oci_packer *packer); /* NULL is fine */
 typedef struct oci_packed_bound {
     int64_t packed; /* a multiple of OCI_PACK_ALIGN */
     int64_t bytes;
+    int64_t both;    /* together: their sum for a column, less for any column of a batch */
     int64_t scratch; /* as charged */
 } oci_packed_bound;
 void oci_packer_bound(const oci_packer *packer, int32_t i, const oci_column *column,
                       oci_packed_bound *out);
 /* The same for all columns of any compact batch (gather output) of this schema with a slab of
- * `slab_bytes` together. */
+ * `slab_bytes` together: the sums of what oci_packer_bound() says of each, and the largest scratch.
+ * `both` is slab_bytes and about a hundredth, and some 100 bytes a node. */
 void oci_packer_bound_bytes(const oci_packer *packer, int64_t slab_bytes, oci_packed_bound *out);
 
-/* Packs column `i`. Scratch is taken from `from` and given back to it. */
+/* Packs column `i`. Scratch is taken from `from` and given back to it. Dictionaries of which not
+ * all values are used (never in a compact batch) also take memory from the account of `from` while
+ * they are packed: OC_EBUDGET. */
 OC_NODISCARD oc_status oci_pack_column(oci_packer *packer, int32_t i, const oci_column *column,
                                        oci_reservation *from, oci_pack_out *out, oc_error *err);
 

@@ -123,12 +123,136 @@ static void packing_keeps_values_of_random_trees(void **unused)
     close_fixture(&f);
 }
 
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+enum { SLAB_MAX = 1 << 20 };
+
+/* Whatever it says, what comes out is valid and takes what was measured: test_unpack checks. */
+static void unpack_damaged(const oci_schema *schema, int64_t rows, const packed_bytes *packed,
+                           int *n_refused)
+{
+    unpacked back;
+    oc_error error = {0};
+    oc_status status = test_unpack(schema, 0, rows, packed, SLAB_MAX, &back, &error);
+    if (status == OC_OK) {
+        test_unpacked_free(&back);
+    } else {
+        assert_true(status == OC_EDATA || status == OC_EBUDGET);
+        assert_true(strlen(error.message) > 0);
+        *n_refused += 1;
+    }
+}
+
+static void flip_bits(const oci_schema *schema, int64_t rows, packed_bytes *packed, int *n_refused)
+{
+    for (int64_t bit = 0; bit < packed->packed_size * 8; bit++) {
+        uint8_t mask = (uint8_t)(1u << (bit % 8));
+        packed->packed[bit / 8] ^= mask;
+        unpack_damaged(schema, rows, packed, n_refused);
+        packed->packed[bit / 8] ^= mask;
+    }
+}
+
+/* Every shorter stream, in a block that ends with it. */
+static void truncate_streams(const oci_schema *schema, int64_t rows, const packed_bytes *packed,
+                             int *n_refused)
+{
+    for (int64_t size = 0; size < packed->packed_size; size++) {
+        packed_bytes cut = *packed;
+        cut.packed_size = size;
+        cut.packed = test_block(packed->packed, size);
+        int before = *n_refused;
+        unpack_damaged(schema, rows, &cut, n_refused);
+        assert_int_equal(*n_refused, before + 1);
+        free(cut.packed);
+    }
+    for (int64_t size = 0; size < packed->bytes_size; size++) {
+        packed_bytes cut = *packed;
+        cut.bytes_size = size;
+        cut.bytes = test_block(packed->bytes, size);
+        int before = *n_refused;
+        unpack_damaged(schema, rows, &cut, n_refused);
+        assert_int_equal(*n_refused, before + 1);
+        free(cut.bytes);
+    }
+}
+
+static void check_damage(oci_mem *mem, const char *format)
+{
+    int n_refused = 0;
+    arrow_maker maker = {.seed = 9, .length = 23, .null_percent = 20};
+    oci_batch *batch = make_batch(&format, 1, &maker);
+    oci_packer *packer = NULL;
+    assert_int_equal(oci_packer_create(batch->schema, &packer, NULL), OC_OK);
+    packed_bytes packed = test_pack(packer, 0, batch->columns, mem);
+    flip_bits(batch->schema, batch->length, &packed, &n_refused);
+    assert_true(n_refused > 0);
+    truncate_streams(batch->schema, batch->length, &packed, &n_refused);
+    static const int64_t rows[] = {0, 22, 24, 1 << 20, INT64_C(1) << 40, INT64_MAX, -1};
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        unpack_damaged(batch->schema, rows[k], &packed, &n_refused);
+    }
+    test_packed_free(&packed);
+    oci_packer_destroy(packer);
+    oci_batch_release(batch);
+}
+
+static void damaged_streams_are_refused_or_give_valid_columns(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    for (int32_t k = 0; k < arrow_maker_n_formats; k++) {
+        check_damage(f.mem, arrow_maker_formats[k]);
+    }
+    for (int32_t k = 0; k < arrow_maker_n_nested_formats; k++) {
+        check_damage(f.mem, arrow_maker_nested_formats[k]);
+    }
+    close_fixture(&f);
+}
+
+/* Headers that promise more than there can be are caught while nothing is allocated. */
+static void counts_beyond_memory_are_refused_when_measured(void **unused)
+{
+    (void)unused;
+    const char *format = "+l(g)";
+    oci_schema *schema = make_schema(&format, 1);
+    static const uint64_t counts[] = {UINT64_MAX, INT64_MAX, UINT64_C(1) << 60, UINT64_C(1) << 31};
+    for (size_t k = 0; k < 4; k++) {
+        uint64_t words[] = {0, OCI_LE64(counts[k])};
+        packed_bytes packed = {.packed = (uint8_t *)words, .packed_size = sizeof words};
+        unpacked back;
+        assert_int_equal(test_unpack(schema, 0, 1, &packed, SLAB_MAX, &back, NULL), OC_EDATA);
+    }
+    oci_schema_release(schema);
+}
+
+static void bytes_behind_a_column_are_refused(void **unused)
+{
+    (void)unused;
+    const char *format = "n";
+    oci_schema *schema = make_schema(&format, 1);
+    uint64_t words[] = {OCI_LE64(1), 0};
+    packed_bytes packed = {.packed = (uint8_t *)words, .packed_size = 8};
+    unpacked back;
+    oc_error error = {0};
+    assert_int_equal(test_unpack(schema, 0, 5, &packed, SLAB_MAX, &back, &error), OC_OK);
+    test_unpacked_free(&back);
+    packed.packed_size = 16;
+    assert_int_equal(test_unpack(schema, 0, 5, &packed, SLAB_MAX, &back, &error), OC_EDATA);
+    assert_string_equal(error.message,
+                        "packed column \"c0\" is damaged: 8 bytes lie behind its end");
+    oci_schema_release(schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_keeps_values_of_every_flat_type),
         cmocka_unit_test(packing_keeps_values_of_every_nested_type),
         cmocka_unit_test(packing_keeps_values_of_random_trees),
+        cmocka_unit_test(damaged_streams_are_refused_or_give_valid_columns),
+        cmocka_unit_test(counts_beyond_memory_are_refused_when_measured),
+        cmocka_unit_test(bytes_behind_a_column_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

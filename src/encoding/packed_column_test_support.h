@@ -42,6 +42,7 @@ static inline packed_bytes test_pack(oci_packer *packer, int32_t i, const oci_co
     int64_t before = oci_mem_held(mem);
     oci_packer_bound(packer, i, column, &bound);
     test_require(bound.packed % OCI_PACK_ALIGN == 0 && bound.bytes >= 0);
+    test_require(bound.both == bound.packed + bound.bytes);
     test_require(oci_mem_reserve(mem, &from, bound.scratch, NULL) == OC_OK);
     int64_t reserved = from.bytes;
     oci_pack_out out = {.packed = malloc((size_t)bound.packed + 1),
