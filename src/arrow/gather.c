@@ -112,16 +112,13 @@ static oc_status fill_range(oci_gather_job *job, oci_gather_column *column, int6
     return OC_OK;
 }
 
+/* After prepare. */
 static oc_status fill_derived(oci_gather_job *job, oci_gather_column *column, oci_gather_rows *rows,
                               oc_error *err)
 {
     const oci_row_ref *refs;
     int64_t at = 0;
     int64_t n;
-    OC_TRY(oci_gather_prepare(job, column, 0, err));
-    if (!column->has_nulls && oci_gather_has_spans(job, column, rows)) {
-        return oci_gather_fill_spans(job, column, rows, err);
-    }
     OC_TRY(oci_gather_rows_begin(job, rows, err));
     do {
         OC_TRY(oci_gather_rows_next(job, rows, &refs, &n, err));
@@ -140,13 +137,18 @@ static oc_status fill_column(oci_gather_job *job, oci_gather_column *column, oci
         fill_rows(job, column, &no_rows, 0, 0);
         return OC_OK;
     }
-    if (rows->refs != NULL) {
-        OC_TRY(oci_gather_prepare(job, column, 0, err));
-        fill_rows(job, column, rows->refs, rows->n, 0);
-        return OC_OK;
+    if (rows->is_range) {
+        return fill_range(job, column, rows->n, err);
     }
-    return rows->is_range ? fill_range(job, column, rows->n, err)
-                          : fill_derived(job, column, rows, err);
+    OC_TRY(oci_gather_prepare(job, column, 0, err));
+    if (!column->has_nulls && oci_gather_has_spans(job, column, rows)) {
+        return oci_gather_fill_spans(job, column, rows, err);
+    }
+    if (rows->refs == NULL) {
+        return fill_derived(job, column, rows, err);
+    }
+    fill_rows(job, column, rows->refs, rows->n, 0);
+    return OC_OK;
 }
 
 /* A column, then its children: the order of an IPC body. */
@@ -173,7 +175,8 @@ static oc_status fill_tree(oci_gather_job *job, oci_gather_column *column, oci_g
 static oc_status fill_columns(oci_gather_job *job, int64_t n, oc_error *err)
 {
     for (int32_t c = 0; c < job->schema->n_fields; c++) {
-        oci_gather_rows rows = {.n = n, .refs = job->rows, .is_range = job->rows == NULL};
+        oci_gather_rows rows = {
+            .n = n, .refs = job->rows, .in_spans = job->in_spans, .is_range = job->rows == NULL};
         job->columns[c].first = job->rows == NULL ? job->start : 0;
         OC_TRY(fill_tree(job, &job->columns[c], &rows, err));
     }

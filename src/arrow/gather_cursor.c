@@ -174,6 +174,10 @@ static oc_status prepare_cursor(oci_gather_job *job, oci_gather_rows *rows, int6
 oc_status oci_gather_rows_begin(oci_gather_job *job, oci_gather_rows *rows, oc_error *err)
 {
     bool is_new = rows->cursor == NULL;
+    rows->at = 0;
+    if (rows->refs != NULL) {
+        return OC_OK;
+    }
     if (rows->parent->parent != NULL && !rows->parent->is_range) {
         OC_TRY(oci_gather_rows_begin(job, rows->parent, err));
     }
@@ -281,9 +285,51 @@ static oc_status next_elements(oci_gather_job *job, oci_gather_rows *rows, int64
     return OC_OK;
 }
 
+/* A reference as one number: that of the next row is 2^32 more. */
+static inline uint64_t number_of(oci_row_ref ref)
+{
+    return (uint64_t)ref.row << 32 | ref.source;
+}
+
+/* How many of n references follow each other, at least 1. */
+static int64_t count_in_row(const oci_row_ref *refs, int64_t n)
+{
+    uint64_t first = number_of(refs[0]);
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t differ = 0;
+        for (int64_t k = i; k < i + 8; k++) {
+            differ |= number_of(refs[k]) ^ (first + ((uint64_t)k << 32));
+        }
+        if (differ != 0) {
+            break;
+        }
+    }
+    while (i < n && number_of(refs[i]) == first + ((uint64_t)i << 32)) {
+        i++;
+    }
+    return i;
+}
+
+static int64_t next_spans(oci_gather_rows *rows, oci_gather_span *spans, int64_t max)
+{
+    int64_t out = 0;
+    for (; out < max && rows->at < rows->n; out++) {
+        const oci_row_ref *refs = rows->refs + rows->at;
+        spans[out] = (oci_gather_span){
+            .source = refs->source, .row = refs->row, .n = count_in_row(refs, rows->n - rows->at)};
+        rows->at += spans[out].n;
+    }
+    return out;
+}
+
 oc_status oci_gather_spans_next(oci_gather_job *job, oci_gather_rows *rows, oci_gather_span *spans,
                                 int64_t max, int64_t *n, oc_error *err)
 {
+    if (rows->refs != NULL) {
+        *n = next_spans(rows, spans, max);
+        return OC_OK;
+    }
     oci_gather_cursor *cursor = rows->cursor;
     const oci_gather_column *list = rows->column->parent;
     int64_t out = 0;

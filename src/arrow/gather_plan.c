@@ -78,13 +78,17 @@ void oci_gather_column_deinit(oci_gather_column *column, oci_mem *mem)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static int64_t count_sources(const oci_row_ref *rows, int64_t n)
+static void look_at_rows(oci_gather_job *job, int64_t n)
 {
-    uint32_t last = 0;
-    for (int64_t i = 0; i < n; i++) {
+    const oci_row_ref *rows = job->rows;
+    uint32_t last = n == 0 ? 0 : rows[0].source;
+    uint32_t n_spans = n == 0 ? 0 : 1;
+    for (int64_t i = 1; i < n; i++) {
         last = rows[i].source > last ? rows[i].source : last;
+        n_spans += rows[i].source != rows[i - 1].source || rows[i].row != rows[i - 1].row + 1;
     }
-    return n == 0 ? 0 : (int64_t)last + 1;
+    job->n_sources = n == 0 ? 0 : (int64_t)last + 1;
+    job->in_spans = n_spans <= n / OCI_GATHER_SPAN_ROWS;
 }
 
 static oc_status alloc_inputs(oci_gather_job *job, oc_error *err)
@@ -111,7 +115,10 @@ oc_status oci_gather_job_init(oci_gather_job *job, oci_schema *schema,
     job->rows = rows;
     job->start = start;
     job->bytes_max = oci_budget_limit(oci_mem_budget(mem));
-    job->n_sources = rows == NULL ? 1 : count_sources(rows, n);
+    job->n_sources = 1;
+    if (rows != NULL) {
+        look_at_rows(job, n);
+    }
     OC_TRY(alloc_inputs(job, err));
     job->columns = calloc((size_t)schema->n_fields + 1, sizeof *job->columns);
     if (job->columns == NULL) {
@@ -271,7 +278,8 @@ static oc_status scan_column(oci_gather_job *job, oci_gather_column *column, oci
         column->never_null = true;
         return OC_OK;
     }
-    if (rows->refs != NULL) {
+    if (rows->refs != NULL &&
+        (job->traits.may_be_null || !oci_gather_has_spans(job, column, rows))) {
         return scan_rows(job, column, rows->refs, rows->n, err);
     }
     return rows->is_range ? scan_range(job, column, rows->n, err)
@@ -396,6 +404,7 @@ oc_status oci_gather_scan(oci_gather_job *job, int64_t at, int64_t n, oc_error *
             column->first = job->start + at;
         } else {
             rows.refs = job->rows + at;
+            rows.in_spans = job->in_spans;
         }
         OC_TRY(scan_tree(job, column, &rows, err));
     }

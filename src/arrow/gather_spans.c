@@ -1,9 +1,10 @@
-/* Gather: elements of lists that are values of one width or strings, none of them null. Those of one
- * list lie in a row in its source, so that they are copied as if they were one string: no reference
- * per element is made, and a list of 8 int64 costs a copy of 64 bytes. For strings the offsets are
- * moved in a loop of their own.
+/* Gather: values of one width or strings, none of them null, that lie in a row in their source, so that
+ * they are copied as if they were one string. Those are the elements of a list: no reference per
+ * element is made, and a list of 8 int64 costs a copy of 64 bytes. And rows that were asked for in
+ * order: many small batches that become one, a merge of inputs that hardly overlap. For strings the
+ * offsets are moved in a loop of their own.
  *
- * As in gather_bytes.c, lists are handled in blocks: look up where they lie and fetch the first
+ * As in gather_bytes.c, spans are handled in blocks: look up where they lie and fetch the first
  * lines, then copy. */
 #include "arrow/gather_internal.h"
 
@@ -24,8 +25,10 @@ static bool is_bytes(const oci_gather_column *column)
 bool oci_gather_has_spans(const oci_gather_job *job, const oci_gather_column *column,
                           const oci_gather_rows *rows)
 {
-    return rows->refs == NULL && !rows->is_range && rows->derive == OCI_GATHER_ELEMENTS &&
-           !job->traits.has_views && (column->layout == OCI_LAYOUT_FIXED || is_bytes(column));
+    bool follow = rows->refs != NULL ? rows->in_spans
+                                     : !rows->is_range && rows->derive == OCI_GATHER_ELEMENTS;
+    return follow && !job->traits.has_views &&
+           (column->layout == OCI_LAYOUT_FIXED || is_bytes(column));
 }
 
 /* ---- scan ------------------------------------------------------------------------------------ */

@@ -75,6 +75,49 @@ static void gather_equals_copy_by_rows_for_every_type(void **unused)
     close_fixture(&f);
 }
 
+/* Stretches of rows that follow each other, long ones or short ones, some of them empty-handed at
+ * the end of their source. */
+static int64_t pick_stretches(uint64_t *state, const oci_batch *const *sources, int64_t n_sources,
+                              int64_t longest, oci_row_ref *rows, int64_t max)
+{
+    int64_t n = 0;
+    for (int stretch = 0; stretch < 20; stretch++) {
+        int64_t source = random_below(state, n_sources);
+        int64_t start = random_below(state, sources[source]->length);
+        int64_t end = start + random_below(state, longest);
+        for (int64_t row = start; row < end && row < sources[source]->length && n < max; row++) {
+            rows[n++] = (oci_row_ref){.source = (uint32_t)source, .row = (uint32_t)row};
+        }
+    }
+    return n;
+}
+
+static void gather_of_rows_in_order_equals_copy_by_rows_for_every_type(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture(NULL);
+    for (int32_t k = 0; k < arrow_maker_n_formats; k++) {
+        for (uint64_t seed = 0; seed < 10; seed++) {
+            uint64_t state = seed * 1000 + (uint64_t)k;
+            oci_batch *sources[4];
+            oci_row_ref rows[2000];
+            for (int s = 0; s < 4; s++) {
+                arrow_maker maker = random_maker(&state, 1 + random_below(&state, 400));
+                sources[s] = make_column_batch(arrow_maker_formats[k], &maker);
+            }
+            oci_schema *schema = working_schema(sources[0]);
+            const oci_batch *const *from = (const oci_batch *const *)sources;
+            int64_t n = pick_stretches(&state, from, 4, seed % 2 == 0 ? 200 : 40, rows, 2000);
+            oci_batch_release(gather_and_check(f.mem, schema, from, rows, n, 64));
+            oci_schema_release(schema);
+            for (int s = 0; s < 4; s++) {
+                oci_batch_release(sources[s]);
+            }
+        }
+    }
+    close_fixture(&f);
+}
+
 static void gather_equals_copy_by_rows_for_all_small_picks(void **unused)
 {
     (void)unused;
@@ -457,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gather_equals_copy_by_rows_for_every_type),
+        cmocka_unit_test(gather_of_rows_in_order_equals_copy_by_rows_for_every_type),
         cmocka_unit_test(gather_equals_copy_by_rows_for_all_small_picks),
         cmocka_unit_test(gather_copies_all_columns_of_many_sources),
         cmocka_unit_test(gather_takes_views_and_offsets_side_by_side),
