@@ -86,7 +86,7 @@ static void write_header(attempt *to)
 static void begin(attempt *to, const oci_int_page_plan *plan)
 {
     if (to->at == 0) {
-        to->header.base = to->header.kind == OCI_INT_DICTIONARY ? 0 : plan->base;
+        to->header.base = plan->base; /* 0 for codes */
         write_header(to);
     }
     to->is_constant = to->is_constant && plan->min_width == 0 && plan->min == to->header.base;
@@ -144,7 +144,13 @@ static bool put_runs(attempt *to, const uint64_t *values, int64_t n)
 
 static bool put_codes(attempt *to, uint64_t *values, int64_t n, oci_int_dictionary *dictionary)
 {
-    return oci_int_dictionary_codes(dictionary, values, n, values) && put_values(to, values, n);
+    oci_int_page_plan plan;
+    if (!oci_int_dictionary_codes(dictionary, values, n, values)) {
+        return false;
+    }
+    oci_int_page_plan_codes(values, n, dictionary->n, &plan);
+    begin(to, &plan);
+    return put_page(to, values, n, &plan, 0);
 }
 
 /* Behind the codes: what they stand for. */

@@ -57,6 +57,10 @@ typedef struct oci_int_page_plan {
 /* Plans a page of 1 <= n <= OCI_PAGE_VALUES values. */
 void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan *plan);
 
+/* The same for values that are known to be below n_codes. */
+void oci_int_page_plan_codes(const uint64_t *codes, int64_t n, int64_t n_codes,
+                             oci_int_page_plan *plan);
+
 /* The most that the planned page takes. */
 static inline int64_t oci_int_page_bound(const oci_int_page_plan *plan, int64_t n)
 {

@@ -18,6 +18,7 @@ enum {
     FEW = 4 * PARTS, /* values that no part is made of */
     FIRST_PROBES = 60,
     SECOND_PROBES = 256,
+    GROUP = 8,
     EXCEPTION_HEADER = 4, /* besides the base of the high parts */
 };
 
@@ -70,21 +71,23 @@ static void find_range(const uint64_t *values, int64_t n, value_range *range)
         range->min = oci_min64(range->min, (int64_t)values[i]);
         range->max = oci_max64(range->max, (int64_t)values[i]);
     }
-    range->n_bases = 1;
-    if (part > 0) {
-        for (int i = 0; i < 4; i++) {
-            find_part_ranges(values + i * part, part, min + 4 * i, max + 4 * i);
-        }
-        sort_minima(min);
-        for (int i = 0; i < PARTS; i++) {
-            range->max = oci_max64(range->max, max[i]);
-        }
-        range->min = oci_min64(range->min, min[0]);
-        for (int i = 1; i < PARTS; i = 2 * i + 1) {
-            range->bases[range->n_bases++] = min[i];
-        }
+    for (int i = 0; i < 4 && part > 0; i++) {
+        find_part_ranges(values + i * part, part, min + 4 * i, max + 4 * i);
+    }
+    for (int i = 0; i < PARTS && part > 0; i++) {
+        range->min = oci_min64(range->min, min[i]);
+        range->max = oci_max64(range->max, max[i]);
     }
     range->bases[0] = range->min;
+    range->n_bases = 1;
+    if (part > 0) {
+        sort_minima(min);
+        for (int i = 1; i < PARTS; i = 2 * i + 1) {
+            if (min[i] != range->bases[range->n_bases - 1]) {
+                range->bases[range->n_bases++] = min[i];
+            }
+        }
+    }
 }
 
 /* Bits of a page of n values of this width, of which n_exceptions do not fit. */
@@ -126,31 +129,44 @@ static void try_base(const uint64_t *values, int64_t n, int64_t step, uint64_t b
     }
 }
 
-void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan *plan)
+static void plan_within(const uint64_t *values, int64_t n, const value_range *range,
+                        oci_int_page_plan *plan)
 {
-    assert(n >= 1 && n <= OCI_PAGE_VALUES);
-    value_range range;
-    find_range(values, n, &range);
-    plan->min = plan->base = (uint64_t)range.min;
-    plan->max = (uint64_t)range.max;
+    plan->min = plan->base = (uint64_t)range->min;
+    plan->max = (uint64_t)range->max;
     plan->min_width = plan->width = oci_bit_width(plan->max - plan->min);
     int64_t bits = n * plan->width, limit = bits - bits / 32; /* it must be worth the trouble */
     int64_t best_bits = limit;
     oci_int_page_plan guess = *plan;
-    for (int i = 0; i < range.n_bases && plan->width > 0; i++) {
+    for (int i = 0; i < range->n_bases && plan->width > 0; i++) {
         /* A base that is higher by less than this saves no bit. */
-        uint64_t gain = (uint64_t)range.bases[i] - plan->min;
+        uint64_t gain = (uint64_t)range->bases[i] - plan->min;
         if (i == 0 || gain > oci_low_mask(guess.width) / 4) {
-            try_base(values, n, n / FIRST_PROBES + 1, (uint64_t)range.bases[i], &range, &best_bits,
+            try_base(values, n, n / FIRST_PROBES + 1, (uint64_t)range->bases[i], range, &best_bits,
                      &guess);
         }
     }
     if (guess.width < plan->width) {
         best_bits = limit;
-        try_base(values, n, n / SECOND_PROBES + 1, guess.base, &range, &best_bits, plan);
+        try_base(values, n, n / SECOND_PROBES + 1, guess.base, range, &best_bits, plan);
         bits = plan->width < plan->min_width ? best_bits : bits;
     }
     plan->size = 2 + bits / 8;
+}
+
+void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan *plan)
+{
+    value_range range;
+    assert(n >= 1 && n <= OCI_PAGE_VALUES);
+    find_range(values, n, &range);
+    plan_within(values, n, &range, plan);
+}
+
+void oci_int_page_plan_codes(const uint64_t *codes, int64_t n, int64_t n_codes,
+                             oci_int_page_plan *plan)
+{
+    const value_range range = {.max = n_codes - 1, .n_bases = 1};
+    plan_within(codes, n, &range, plan);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -158,33 +174,36 @@ void oci_int_page_plan_make(const uint64_t *values, int64_t n, oci_int_page_plan
 /* What is left of values that do not fit the width. */
 typedef struct exceptions {
     int64_t n;
-    uint64_t gaps[OCI_INT_EXCEPTIONS_MAX + FEW]; /* room for FEW too many before it is noticed */
-    uint64_t highs[OCI_INT_EXCEPTIONS_MAX + FEW];
+    uint64_t gaps[OCI_INT_EXCEPTIONS_MAX + GROUP + 1]; /* too many are noticed after a group */
+    uint64_t highs[OCI_INT_EXCEPTIONS_MAX];
     int gap_width;
     int high_width;
     uint64_t high_base;
     int64_t size;
 } exceptions;
 
-/* Positions and high parts; false when there are too many, or none. Without a branch, since what
- * follows what has no pattern. */
+/* Positions of exceptions; false when there are too many, or none. Most groups have none; those that
+ * do are listed without a branch, since what follows what has no pattern. */
 static bool list_exceptions(const uint64_t *values, int64_t n, const oci_int_page_plan *plan,
                             exceptions *out)
 {
-    int64_t count = 0;
-    for (int64_t start = 0; start < n; start += FEW) {
-        for (int64_t i = start; i < oci_min64(n, start + FEW); i++) {
-            uint64_t above = values[i] - plan->base;
-            out->gaps[count] = (uint64_t)i;
-            out->highs[count] = (uint64_t)((int64_t)above >> plan->width);
-            count += above >> plan->width != 0;
+    const uint64_t base = plan->base;
+    const int width = plan->width;
+    uint64_t *at = out->gaps, *end = at + OCI_INT_EXCEPTIONS_MAX;
+    for (int64_t start = 0; start < n && at <= end; start += GROUP) {
+        const uint64_t *group = values + start;
+        int64_t count = oci_min64(GROUP, n - start);
+        uint64_t any = 0;
+        for (int64_t i = 0; i < count; i++) {
+            any |= group[i] - base;
         }
-        if (count >= OCI_INT_EXCEPTIONS_MAX) {
-            return false;
+        for (int64_t i = 0; i < count && any >> width != 0; i++) {
+            *at = (uint64_t)(start + i);
+            at += (group[i] - base) >> width != 0;
         }
     }
-    out->n = count;
-    return count > 0;
+    out->n = at - out->gaps;
+    return out->n > 0 && at <= end;
 }
 
 /* False when the page is not smaller with exceptions. */
@@ -197,6 +216,7 @@ static bool find_exceptions(const uint64_t *values, int64_t n, const oci_int_pag
     uint64_t gap_bits = 0;
     int64_t min = INT64_MAX, max = INT64_MIN;
     for (int64_t i = out->n - 1; i >= 0; i--) {
+        out->highs[i] = (uint64_t)((int64_t)(values[out->gaps[i]] - plan->base) >> plan->width);
         out->gaps[i] -= i == 0 ? 0 : out->gaps[i - 1] + 1;
         gap_bits |= out->gaps[i];
         min = oci_min64(min, (int64_t)out->highs[i]);

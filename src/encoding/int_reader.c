@@ -116,11 +116,13 @@ static void sum_up(oci_int_reader *reader, uint64_t *values, int64_t n)
 
 static oc_status look_up(const oci_int_reader *reader, uint64_t *values, int64_t n, oc_error *err)
 {
-    uint64_t bits = 0;
+    const uint64_t last = (uint64_t)reader->n_distinct - 1;
+    uint64_t bits =
+        0; /* the highest becomes 1 when a value or what is left up to the last is huge */
     for (int64_t i = 0; i < n; i++) {
-        bits |= values[i] >= (uint64_t)reader->n_distinct;
+        bits |= values[i] | (last - values[i]);
     }
-    if (bits != 0) {
+    if (bits >> 63 != 0) {
         OC_FAIL(err, OC_EDATA, "an integer vector is damaged: a code is not in its dictionary");
     }
     for (int64_t i = 0; i < n; i++) {

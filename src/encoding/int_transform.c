@@ -1,6 +1,7 @@
 /* See int_transform.h. */
 #include "encoding/int_transform.h"
 
+#include <assert.h>
 #include <string.h>
 
 void oci_int_differences(const uint64_t *values, int64_t n, uint64_t before, uint64_t *out)
@@ -28,32 +29,54 @@ int64_t oci_int_find_runs(const uint64_t *values, int64_t n, uint64_t *run_value
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
+/* 0 belongs to slot 0 and 1 does not. */
+static uint64_t slot_of(uint64_t value)
+{
+    static_assert(OCI_INT_SLOTS == 1 << 10, "slots have as many bits as are left of the product");
+    return (value * UINT64_C(0x9E3779B97F4A7C15)) >> 54;
+}
+
 void oci_int_dictionary_init(oci_int_dictionary *dictionary)
 {
     dictionary->n = 0;
     memset(dictionary->slots, 0, sizeof dictionary->slots);
+    memset(dictionary->codes, 0, sizeof dictionary->codes);
+    dictionary->slots[0] = 1;
+}
+
+/* Adds the value unless it is there, further on than in its first slot; its code, or -1 when there
+ * is no room. */
+static int64_t find_or_add(oci_int_dictionary *dictionary, uint64_t value)
+{
+    uint64_t slot = slot_of(value);
+    while (dictionary->codes[slot] != 0 && dictionary->slots[slot] != value) {
+        slot = (slot + 1) % OCI_INT_SLOTS;
+    }
+    if (dictionary->codes[slot] == 0) {
+        if (dictionary->n == OCI_INT_DICTIONARY_MAX) {
+            return -1;
+        }
+        dictionary->values[dictionary->n++] = value;
+        dictionary->slots[slot] = value;
+        dictionary->codes[slot] = (uint16_t)dictionary->n;
+    }
+    return dictionary->codes[slot] - 1;
 }
 
 bool oci_int_dictionary_codes(oci_int_dictionary *dictionary, const uint64_t *values, int64_t n,
                               uint64_t *codes)
 {
-    enum { SLOTS = sizeof dictionary->slots / sizeof *dictionary->slots };
-    _Static_assert(SLOTS == 1024, "the hash has as many bits");
     for (int64_t i = 0; i < n; i++) {
-        uint64_t value = values[i];
-        uint64_t slot = (value * UINT64_C(0x9E3779B97F4A7C15)) >> 54;
-        while (dictionary->slots[slot] != 0 &&
-               dictionary->values[dictionary->slots[slot] - 1] != value) {
-            slot = (slot + 1) % SLOTS;
+        uint64_t value = values[i], slot = slot_of(value);
+        if (dictionary->slots[slot] == value) {
+            codes[i] = (uint64_t)dictionary->codes[slot] - 1;
+            continue;
         }
-        if (dictionary->slots[slot] == 0) {
-            if (dictionary->n == OCI_INT_DICTIONARY_MAX) {
-                return false;
-            }
-            dictionary->values[dictionary->n++] = value;
-            dictionary->slots[slot] = (uint16_t)dictionary->n;
+        int64_t code = find_or_add(dictionary, value);
+        if (code < 0) {
+            return false;
         }
-        codes[i] = (uint64_t)dictionary->slots[slot] - 1;
+        codes[i] = (uint64_t)code;
     }
     return true;
 }

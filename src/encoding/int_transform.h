@@ -17,10 +17,14 @@ int64_t oci_int_find_runs(const uint64_t *values, int64_t n, uint64_t *run_value
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
 /* Distinct values in the order of their coming. Initialise with oci_int_dictionary_init(). */
+enum { OCI_INT_SLOTS = 4 * OCI_INT_DICTIONARY_MAX };
 typedef struct oci_int_dictionary {
     int32_t n;
     uint64_t values[OCI_INT_DICTIONARY_MAX];
-    uint16_t slots[4 * OCI_INT_DICTIONARY_MAX]; /* hashed: code + 1, 0 = free */
+    /* Hashed: a value, and its code + 1, 0 where the slot is free. A free slot holds a value that
+     * belongs to another one, so that looking there once needs no look at the code. */
+    uint64_t slots[OCI_INT_SLOTS];
+    uint16_t codes[OCI_INT_SLOTS];
 } oci_int_dictionary;
 
 void oci_int_dictionary_init(oci_int_dictionary *dictionary);
