@@ -72,9 +72,13 @@ void oci_string_scratch_destroy(oci_string_scratch *scratch, oci_reservation *to
 
 /* ---- one string as words --------------------------------------------------------------------- */
 
+/* How long strings are, so that the loop over many is compiled for each. */
+typedef enum span { UP_TO_16, UP_TO_32, ANY_LENGTH } span;
+
 /* The first and the last 16 bytes; of less than 16 all of them twice, zeros behind. */
 typedef struct words {
-    uint64_t word[4];
+    uint64_t head[2];
+    uint64_t tail[2]; /* not set when no string is longer than 16 bytes */
 } words;
 
 /* The bytes of two words that belong to a string of 0..16 bytes. */
@@ -87,13 +91,49 @@ static const uint64_t masks[17][2] = {
     MASKS(0), MASKS(1),  MASKS(2),  MASKS(3),  MASKS(4),  MASKS(5),  MASKS(6),  MASKS(7), MASKS(8),
     MASKS(9), MASKS(10), MASKS(11), MASKS(12), MASKS(13), MASKS(14), MASKS(15), MASKS(16)};
 
+static const uint64_t primes[5] = {UINT64_C(0x9E3779B185EBCA87), UINT64_C(0xC2B2AE3D27D4EB4F),
+                                   UINT64_C(0x85EBCA77C2B2AE64), UINT64_C(0x27D4EB2F165667C6),
+                                   UINT64_C(0x165667B19E3779F9)};
+
 /* 16 bytes can be read at `at`. */
-static inline words load_words(const uint8_t *at, int64_t length)
+static inline __attribute__((always_inline)) words load_words(const uint8_t *at, int64_t length,
+                                                              span lengths)
 {
-    const uint64_t *mask = masks[length < 16 ? length : 16];
-    const uint8_t *tail = at + (length > 16 ? length - 16 : 0);
-    return (words){{oci_load_le64(at) & mask[0], oci_load_le64(at + 8) & mask[1],
-                    oci_load_le64(tail) & mask[0], oci_load_le64(tail + 8) & mask[1]}};
+    words w;
+    int64_t rest = length - 16;
+    const uint64_t *mask = masks[lengths == UP_TO_16 ? length : 16 + (rest & rest >> 63)];
+    w.head[0] = oci_load_le64(at) & mask[0];
+    w.head[1] = oci_load_le64(at + 8) & mask[1];
+    if (lengths != UP_TO_16) {
+        const uint8_t *tail = at + (rest & ~(rest >> 63));
+        w.tail[0] = oci_load_le64(tail) & mask[0];
+        w.tail[1] = oci_load_le64(tail + 8) & mask[1];
+    }
+    return w;
+}
+
+/* The same for a string whether its tail was loaded or not. */
+static inline __attribute__((always_inline)) uint64_t hash_words(const words *w, int64_t length,
+                                                                 span lengths)
+{
+    uint64_t mixed = (uint64_t)length * primes[4];
+    if (lengths == UP_TO_16) {
+        mixed += w->head[0] * (primes[0] + primes[2]) + w->head[1] * (primes[1] + primes[3]);
+    } else {
+        mixed += w->head[0] * primes[0] + w->head[1] * primes[1] + w->tail[0] * primes[2] +
+                 w->tail[1] * primes[3];
+    }
+    return (mixed ^ mixed >> 32) * primes[4];
+}
+
+static inline __attribute__((always_inline)) bool equal_words(const words *a, const words *b,
+                                                              span lengths)
+{
+    uint64_t differ = (a->head[0] ^ b->head[0]) | (a->head[1] ^ b->head[1]);
+    if (lengths != UP_TO_16) {
+        differ |= (a->tail[0] ^ b->tail[0]) | (a->tail[1] ^ b->tail[1]);
+    }
+    return differ == 0;
 }
 
 static uint64_t hash_long(const uint8_t *at, int64_t length)
@@ -105,25 +145,13 @@ static uint64_t hash_long(const uint8_t *at, int64_t length)
     return oci_hash64(at + length - HASHED_END, HASHED_END, head);
 }
 
-static inline uint64_t hash_string(const uint8_t *at, int64_t length)
+static uint64_t hash_string(const uint8_t *at, int64_t length)
 {
     if (length > SHORT_MAX) {
         return hash_long(at, length);
     }
-    words w = load_words(at, length);
-    uint64_t mixed = (w.word[0] + (uint64_t)length) * UINT64_C(0x9E3779B185EBCA87) +
-                     w.word[1] * UINT64_C(0xC2B2AE3D27D4EB4F) +
-                     w.word[2] * UINT64_C(0x85EBCA77C2B2AE64) +
-                     w.word[3] * UINT64_C(0x27D4EB2F165667C6);
-    return (mixed ^ mixed >> 32) * UINT64_C(0x165667B19E3779F9);
-}
-
-static inline bool equals_short(const uint8_t *a, const uint8_t *b, int64_t length)
-{
-    words x = load_words(a, length);
-    words y = load_words(b, length);
-    return ((x.word[0] ^ y.word[0]) | (x.word[1] ^ y.word[1]) | (x.word[2] ^ y.word[2]) |
-            (x.word[3] ^ y.word[3])) == 0;
+    words w = load_words(at, length, UP_TO_32);
+    return hash_words(&w, length, UP_TO_32);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -131,6 +159,8 @@ static inline bool equals_short(const uint8_t *a, const uint8_t *b, int64_t leng
 static void clear_slots(oci_string_table *table, int bits)
 {
     table->bits = bits;
+    table->shift = 64 - bits;
+    table->mask = oci_low_mask(bits);
     memset(table->scratch->slots, 0, sizeof(uint16_t) << bits);
 }
 
@@ -152,21 +182,20 @@ static void grow(oci_string_table *table)
 {
     oci_string_scratch *scratch = table->scratch;
     clear_slots(table, table->bits + 2 < scratch->max_bits ? table->bits + 2 : scratch->max_bits);
-    uint64_t mask = oci_low_mask(table->bits);
     for (int64_t code = 0; code < table->n; code++) {
         const uint8_t *at = table->bytes + scratch->entries[code].start;
         int64_t length = oci_string_table_length(table, code);
-        uint64_t slot = hash_string(at, length) >> (64 - table->bits);
+        uint64_t slot = hash_string(at, length) >> table->shift;
         while (scratch->slots[slot] != 0) {
-            slot = (slot + 1) & mask;
+            slot = (slot + 1) & table->mask;
         }
         scratch->slots[slot] = (uint16_t)(code + 1);
     }
 }
 
 /* Adds a string at a free slot. */
-static bool append(oci_string_table *table, uint64_t slot, const oci_string_stage *stage, int64_t i,
-                   int64_t row)
+static __attribute__((noinline)) bool append(oci_string_table *table, uint64_t slot,
+                                             const oci_string_stage *stage, int64_t i, int64_t row)
 {
     oci_string_scratch *scratch = table->scratch;
     if (table->n == table->max || stage->length[i] > table->room - table->size) {
@@ -199,42 +228,74 @@ static bool equals_long(oci_string_table *table, const oci_string_entry *entry, 
     return memcmp(table->bytes + entry->start, at, (size_t)length) == 0;
 }
 
-static inline bool equals(oci_string_table *table, int64_t code, const oci_string_stage *stage,
-                          int64_t i, int64_t row)
+/* The slot of a string, or the free one where it belongs. */
+static inline __attribute__((always_inline)) uint64_t find(oci_string_table *table,
+                                                           const uint8_t *at, int64_t length,
+                                                           int64_t row, span lengths)
 {
-    const oci_string_entry *entry = &table->scratch->entries[code];
-    int64_t length = stage->length[i];
-    if (oci_string_table_length(table, code) != length) {
-        return false;
+    const uint16_t *slots = table->scratch->slots;
+    const oci_string_entry *entries = table->scratch->entries;
+    bool is_long = lengths == ANY_LENGTH && length > SHORT_MAX;
+    words w = {{0}, {0}};
+    uint64_t hash;
+    if (is_long) {
+        hash = hash_long(at, length);
+    } else {
+        w = load_words(at, length, lengths);
+        hash = hash_words(&w, length, lengths);
     }
-    return length <= SHORT_MAX ? equals_short(table->bytes + entry->start, stage->at[i], length)
-                               : equals_long(table, entry, stage->at[i], length, row);
+    uint64_t slot = hash >> table->shift;
+    while (slots[slot] != 0) {
+        const oci_string_entry *entry = &entries[slots[slot] - 1];
+        if (entry[1].start - entry->start == (uint64_t)length) {
+            if (is_long) {
+                if (equals_long(table, entry, at, length, row)) {
+                    return slot;
+                }
+            } else {
+                words known = load_words(table->bytes + entry->start, length, lengths);
+                if (equal_words(&w, &known, lengths)) {
+                    return slot;
+                }
+            }
+        }
+        slot = (slot + 1) & table->mask;
+        table->patience--;
+    }
+    return slot;
+}
+
+static inline __attribute__((always_inline)) bool add_all(oci_string_table *table,
+                                                          const oci_string_stage *stage,
+                                                          int64_t start, int64_t n, uint16_t *codes,
+                                                          span lengths)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t slot = find(table, stage->at[i], stage->length[i], start + i, lengths);
+        uint16_t code = table->scratch->slots[slot];
+        if (code == 0) {
+            if (!append(table, slot, stage, i, start + i)) {
+                return false;
+            }
+            code = (uint16_t)table->n;
+        }
+        codes[i] = (uint16_t)(code - 1);
+    }
+    return table->patience >= 0;
 }
 
 bool oci_string_table_add(oci_string_table *table, int64_t start, int64_t n, uint16_t *codes)
 {
     oci_string_stage stage;
-    uint64_t hashes[OCI_STRING_STAGE];
     oci_string_source_stage(table->source, start, n, &stage);
+    int64_t longest = 0;
     for (int64_t i = 0; i < n; i++) {
-        hashes[i] = hash_string(stage.at[i], stage.length[i]);
         table->value_bytes += stage.length[i];
+        longest |= stage.length[i];
     }
-    const uint16_t *slots = table->scratch->slots;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t slot = hashes[i] >> (64 - table->bits);
-        while (slots[slot] != 0 && !equals(table, slots[slot] - 1, &stage, i, start + i)) {
-            slot = (slot + 1) & oci_low_mask(table->bits);
-            table->patience--;
-        }
-        if (slots[slot] != 0) {
-            codes[i] = (uint16_t)(slots[slot] - 1);
-        } else {
-            codes[i] = (uint16_t)table->n;
-            if (!append(table, slot, &stage, i, start + i)) {
-                return false;
-            }
-        }
+    if (longest < 16) {
+        return add_all(table, &stage, start, n, codes, UP_TO_16);
     }
-    return table->patience >= 0;
+    return longest < SHORT_MAX ? add_all(table, &stage, start, n, codes, UP_TO_32)
+                               : add_all(table, &stage, start, n, codes, ANY_LENGTH);
 }

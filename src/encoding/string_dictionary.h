@@ -34,7 +34,9 @@ typedef struct oci_string_table {
     int64_t max;         /* of them */
     int64_t value_bytes; /* of all strings so far, distinct or not */
     int bits;            /* 2^bits slots in use */
-    int64_t patience;    /* what may still be spent on strings that look alike */
+    int shift;           /* from hashes to slots */
+    uint64_t mask;
+    int64_t patience; /* what may still be spent on strings that look alike */
 } oci_string_table;
 
 void oci_string_table_init(oci_string_table *table, oci_string_scratch *scratch,

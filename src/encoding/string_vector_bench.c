@@ -185,15 +185,6 @@ static void decode(room *r, int64_t n)
     check(oci_strings_decode(&strings_in, 4, r->offsets, r->bytes, &err), &err);
 }
 
-#ifdef WITH_CODECS
-static void account(const room *r);
-#else
-static void account(const room *r)
-{
-    (void)r;
-}
-#endif
-
 /* One round over all blocks; kind < 0 leaves the choice to the encoder. */
 static void run(const strings *s, int kind, room *r, figures *f, bool is_first)
 {
@@ -222,9 +213,6 @@ static void run(const strings *s, int kind, room *r, figures *f, bool is_first)
         f->packed += r->out.packed_at;
         f->bytes += r->out.bytes_at;
         f->kind = (int)r->out.packed[0];
-        if (is_first) {
-            account(r);
-        }
     }
     f->encode_ns = is_first ? encode_ns : oci_min64(encode_ns, f->encode_ns);
     f->decode_ns = is_first ? decode_ns : oci_min64(decode_ns, f->decode_ns);
@@ -233,20 +221,11 @@ static void run(const strings *s, int kind, room *r, figures *f, bool is_first)
 static void print(const char *name, const strings *s, const figures *f, char mark)
 {
     double n = (double)s->n;
-    printf("%-14s %-11s%c %6.2f B  ->%6.2f +%6.2f B   encode %5.2f ns  decode %5.2f ns", name,
+    printf("%-14s %-11s%c %6.2f B  ->%6.2f +%6.2f B   encode %5.2f ns  decode %5.2f ns\n", name,
            kind_names[f->kind], mark, (double)(s->offsets[s->n] - s->offsets[0]) / n,
            (double)f->packed / n, (double)f->bytes / n, (double)f->encode_ns / n,
            (double)f->decode_ns / n);
 }
-
-#ifdef WITH_CODECS
-#include "codecs.h"
-#else
-static void print_codecs(const strings *s)
-{
-    (void)s;
-}
-#endif
 
 static void measure(const char *name, const strings *s, room *r)
 {
@@ -261,11 +240,7 @@ static void measure(const char *name, const strings *s, room *r)
             print(name, s, &f, '*');
         } else if (f.kind == kind && kind != chosen.kind) {
             print("", s, &f, ' ');
-        } else {
-            continue;
         }
-        print_codecs(s);
-        printf("\n");
     }
 }
 

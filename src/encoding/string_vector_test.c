@@ -897,6 +897,25 @@ static void views_that_repeat_between_much_else_become_a_dictionary(void **unuse
     free(buffer);
 }
 
+static void views_that_hardly_repeat_stay_plain(void **unused)
+{
+    (void)unused;
+    enum { SIZE = 40000, N = 2001 };
+    uint8_t *buffer = make_buffer(SIZE);
+    shown s;
+    streams out;
+    begin_shown(&s, buffer, SIZE, N);
+    for (int64_t i = 0; i < N; i++) {
+        show(&s, i * 7919 % 2000 * 20, 20);
+    }
+    encode(&s.column, &out);
+    assert_int_equal(kind_of(&out), OCI_STRINGS_PLAIN);
+    check_streams(&out, &s.list);
+    free_streams(&out);
+    end_shown(&s);
+    free(buffer);
+}
+
 /* All alike, so that comparing their bytes would never end. */
 static void long_views_that_are_equal_do_not_take_forever(void **unused)
 {
@@ -1081,6 +1100,7 @@ int main(void)
         cmocka_unit_test(views_that_overlap_store_what_they_show_once),
         cmocka_unit_test(slices_of_views_store_what_they_show),
         cmocka_unit_test(views_that_repeat_between_much_else_become_a_dictionary),
+        cmocka_unit_test(views_that_hardly_repeat_stay_plain),
         cmocka_unit_test(long_views_that_are_equal_do_not_take_forever),
         cmocka_unit_test(damaged_vectors_are_refused_or_read_safely),
         cmocka_unit_test(damaged_shared_bytes_are_refused_or_read_safely),
