@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/bits.h"
+#include "ipc/message.h"
 
 #define MAGIC_BYTES 8
 
@@ -159,7 +160,7 @@ oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
         }
     }
     static const uint8_t continuation[4] = {0xff, 0xff, 0xff, 0xff};
-    if (n >= 6 && memcmp(head, "ARROW1", 6) == 0) {
+    if (n >= OCI_IPC_MAGIC_BYTES && memcmp(head, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) == 0) {
         *out = OC_FORMAT_ARROW;
     } else if ((n >= 4 && memcmp(head, continuation, 4) == 0) || is_early_stream(head, n)) {
         *out = OC_FORMAT_ARROWS;

@@ -320,39 +320,15 @@ static oc_status import_dictionary(const struct ArrowSchema *in, field_place pla
     return OC_OK;
 }
 
-/* How many children a type must have; -1 for any number. */
-static int64_t children_of(const oci_field *field)
-{
-    switch (oci_field_layout(field)) {
-    case OCI_LAYOUT_LIST32:
-    case OCI_LAYOUT_LIST64:
-    case OCI_LAYOUT_LIST_VIEW32:
-    case OCI_LAYOUT_LIST_VIEW64:
-    case OCI_LAYOUT_FIXED_LIST: return 1;
-    case OCI_LAYOUT_RUN_ENDS: return 2;
-    case OCI_LAYOUT_STRUCT: return -1;
-    case OCI_LAYOUT_SPARSE_UNION:
-    case OCI_LAYOUT_DENSE_UNION: {
-        /* As many as the format has type ids, each of which is one child's. */
-        int64_t n = 0;
-        for (int32_t id = 0; id < UNION_CHILDREN_MAX; id++) {
-            n += field->union_ids->child_of[id] >= 0;
-        }
-        return n;
-    }
-    default: return 0;
-    }
-}
-
 static oc_status check_child_count(const struct ArrowSchema *in, const char *label,
                                    const oci_field *field, oc_error *err)
 {
-    int64_t wanted = children_of(field);
+    int32_t wanted = oci_field_child_count(field);
     if (in->n_children < 0 || in->n_children > COLUMNS_MAX ||
         (wanted >= 0 && in->n_children != wanted)) {
         char count[24] = "0 or more";
         if (wanted >= 0) {
-            snprintf(count, sizeof count, "%" PRId64, wanted);
+            snprintf(count, sizeof count, "%" PRId32, wanted);
         }
         OC_FAIL(err, OC_EDATA, "%s has type %s and %" PRId64 " children; it must have %s", label,
                 oci_type_name(field->type), in->n_children, count);

@@ -321,6 +321,29 @@ oc_status oci_field_set_union_ids(oci_field *field, const int8_t *ids, int32_t n
     return OC_OK;
 }
 
+int32_t oci_field_child_count(const oci_field *field)
+{
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_LIST32:
+    case OCI_LAYOUT_LIST64:
+    case OCI_LAYOUT_LIST_VIEW32:
+    case OCI_LAYOUT_LIST_VIEW64:
+    case OCI_LAYOUT_FIXED_LIST: return 1;
+    case OCI_LAYOUT_RUN_ENDS: return 2;
+    case OCI_LAYOUT_STRUCT: return -1;
+    case OCI_LAYOUT_SPARSE_UNION:
+    case OCI_LAYOUT_DENSE_UNION: {
+        const int8_t *child_of = field->union_ids->child_of;
+        int32_t n = 0;
+        for (size_t id = 0; id < sizeof field->union_ids->child_of; id++) {
+            n += child_of[id] >= 0;
+        }
+        return n;
+    }
+    default: return 0;
+    }
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);

@@ -166,6 +166,9 @@ OC_NODISCARD oc_status oci_schema_select(const oci_schema *schema, const int32_t
                                          int32_t n, oci_schema **out, oc_error *err);
 /* Same type tree and parameters; names, nullability and metadata do not count. */
 bool oci_field_same_type(const oci_field *a, const oci_field *b);
+/* How many children a field of this type must have: of a union as many as it has type ids; -1 = any
+ * number. */
+int32_t oci_field_child_count(const oci_field *field);
 /* How many dictionary-encoded fields there are, at any depth. */
 int32_t oci_schema_dictionaries(const oci_schema *schema);
 /* Index of the only column with this name; exact match first, else case-insensitive when unique.

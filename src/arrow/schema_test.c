@@ -353,6 +353,25 @@ static void a_field_made_by_hand_gets_its_width(void **state)
     oci_field_deinit(&copy);
 }
 
+static void types_say_how_many_children_they_have(void **state)
+{
+    (void)state;
+    static const int8_t ids[] = {5, 0, 127};
+    oci_field field = {0};
+    assert_int_equal(oci_field_init(&field, "", OCI_TYPE_DENSE_UNION, true, NULL), OC_OK);
+    assert_int_equal(oci_field_set_union_ids(&field, ids, 3, NULL), OC_OK);
+    assert_int_equal(oci_field_child_count(&field), 3);
+    field.type = OCI_TYPE_RUN_END_ENCODED;
+    assert_int_equal(oci_field_child_count(&field), 2);
+    field.type = OCI_TYPE_MAP;
+    assert_int_equal(oci_field_child_count(&field), 1);
+    field.type = OCI_TYPE_STRUCT;
+    assert_int_equal(oci_field_child_count(&field), -1);
+    field.type = OCI_TYPE_DICTIONARY;
+    assert_int_equal(oci_field_child_count(&field), 0);
+    oci_field_deinit(&field);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +391,7 @@ int main(void)
         cmocka_unit_test(dictionaries_are_counted_at_every_depth),
         cmocka_unit_test(nested_fields_are_copied_whole),
         cmocka_unit_test(a_field_made_by_hand_gets_its_width),
+        cmocka_unit_test(types_say_how_many_children_they_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -955,7 +955,7 @@ static void read_damaged(const char *path, const uint8_t *data, int64_t size)
     ipc_fixture f = open_fixture(64 << 20, NULL);
     oc_error err = {0};
     /* Files have the stream behind their magic. */
-    int64_t skip_bytes = size > 8 && memcmp(data, "ARROW1", 6) == 0 ? 8 : 0;
+    int64_t skip_bytes = size > 8 && memcmp(data, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) == 0 ? 8 : 0;
     oc_status status = read_stream(&f, data + skip_bytes, size - skip_bytes, &err);
     assert_true(status == OC_OK || status == OC_EDATA || status == OC_EUNSUPPORTED ||
                 status == OC_EBUDGET);

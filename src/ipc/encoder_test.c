@@ -629,7 +629,8 @@ static oc_status attempt(const ipc_fixture *f, const oci_batch *batch, oci_codec
     if (status == OC_OK) {
         status = try_decode(f, decoder, data, size, 0, &back, NULL);
     }
-    if (status == OC_OK) {
+    assert_true(status != OC_OK || back != NULL);
+    if (back != NULL) {
         assert_batch_equal(batch, back);
     }
     oci_batch_release(back);

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ipc/message.h"
 #include "support/fuzz_reader.h"
-
-#define MAGIC_BYTES 6
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,23 +16,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     size_t inside = size - 1;
-    uint8_t *file = malloc(inside + (size_t)2 * MAGIC_BYTES);
+    uint8_t *file = malloc(inside + (size_t)2 * OCI_IPC_MAGIC_BYTES);
     if (file == NULL) {
         return 0;
     }
-    memcpy(file, "ARROW1", MAGIC_BYTES);
-    memcpy(file + MAGIC_BYTES, data, inside);
-    memcpy(file + MAGIC_BYTES + inside, "ARROW1", MAGIC_BYTES);
+    memcpy(file, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES);
+    memcpy(file + OCI_IPC_MAGIC_BYTES, data, inside);
+    memcpy(file + OCI_IPC_MAGIC_BYTES + inside, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES);
     /* A footer length that passes the beginning is cut to what there is. */
     if (inside >= 8) {
         uint32_t length;
-        memcpy(&length, file + MAGIC_BYTES + inside - 4, 4);
+        memcpy(&length, file + OCI_IPC_MAGIC_BYTES + inside - 4, 4);
         if (length > inside - 6) {
             length = (uint32_t)(length % (inside - 5));
-            memcpy(file + MAGIC_BYTES + inside - 4, &length, 4);
+            memcpy(file + OCI_IPC_MAGIC_BYTES + inside - 4, &length, 4);
         }
     }
-    fuzz_read_ipc(file, inside + (size_t)2 * MAGIC_BYTES, data[inside]);
+    fuzz_read_ipc(file, inside + (size_t)2 * OCI_IPC_MAGIC_BYTES, data[inside]);
     free(file);
     return 0;
 }

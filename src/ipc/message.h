@@ -109,6 +109,14 @@ OC_NODISCARD oc_status oci_message_build_batch(const oci_message *fields, const 
  * count as metadata. */
 void oci_frame_pad(uint8_t *data, int64_t size, int64_t padded);
 
+/* The file format: magic and padding, a stream, the footer, its int32 size and the magic again. */
+#define OCI_IPC_MAGIC "ARROW1"
+enum {
+    OCI_IPC_MAGIC_BYTES = 6,
+    OCI_IPC_FILE_HEAD_BYTES = 8,
+    OCI_IPC_FILE_TAIL_BYTES = 4 + OCI_IPC_MAGIC_BYTES
+};
+
 /* File format footer (the flatbuffer only). Blocks: offset, metadata length (with prefix and
  * padding), body length. */
 typedef struct oci_ipc_file_block {

@@ -108,9 +108,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (left < 8) {
         return 0;
     }
-    if (memcmp(data, "ARROW1", 6) == 0) {
+    if (memcmp(data, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) == 0) {
         oci_ipc_footer footer;
-        if (oci_footer_parse(data + 8, left - 8, INT64_C(1) << 40, &footer, NULL) == OC_OK) {
+        if (oci_footer_parse(data + OCI_IPC_FILE_HEAD_BYTES, left - OCI_IPC_FILE_HEAD_BYTES,
+                             INT64_C(1) << 40, &footer, NULL) == OC_OK) {
             oci_footer_deinit(&footer);
         }
     }

@@ -403,23 +403,6 @@ static oc_status read_encoding(schema_reader *r, const oci_fb_table *encoding, o
     return add_id(r, oci_fb_integer(r->fb, encoding, ENCODING_ID, 8, 0), err);
 }
 
-/* How many children a type has; -1 = any number. */
-static int64_t children_of_type(const oci_field *field)
-{
-    switch (oci_field_layout(field)) {
-    case OCI_LAYOUT_LIST32:
-    case OCI_LAYOUT_LIST64:
-    case OCI_LAYOUT_LIST_VIEW32:
-    case OCI_LAYOUT_LIST_VIEW64:
-    case OCI_LAYOUT_FIXED_LIST: return 1;
-    case OCI_LAYOUT_RUN_ENDS: return 2;
-    case OCI_LAYOUT_STRUCT:
-    case OCI_LAYOUT_SPARSE_UNION:
-    case OCI_LAYOUT_DENSE_UNION: return -1;
-    default: return 0;
-    }
-}
-
 /* What children have to be, now that they are known. */
 static oc_status check_children(const schema_reader *r, const oci_field *field, oc_error *err)
 {
@@ -480,9 +463,9 @@ static oc_status read_stored(schema_reader *r, const oci_fb_table *table, int de
     }
     OC_TRY(read_type(r, kind, &type, children.n, field, err));
     oci_field_set_width(field);
-    int64_t n = children_of_type(field);
+    int32_t n = oci_field_child_count(field);
     if (n >= 0 && children.n != n) {
-        OC_FAIL(err, OC_EDATA, "%s has type %s and %" PRId64 " children; it must have %" PRId64,
+        OC_FAIL(err, OC_EDATA, "%s has type %s and %" PRId64 " children; it must have %" PRId32,
                 r->label, oci_type_name(field->type), children.n, n);
     }
     return children.n > 0 ? read_children(r, &children, depth, field, err) : OC_OK;

@@ -41,15 +41,12 @@
  * some room. */
 #define SCHEMA_BYTES_MAX (INT64_C(512) * 1024 * 1024)
 
-static const char magic[6] = {'A', 'R', 'R', 'O', 'W', '1'};
 /* The old Feather format is told apart by its magic, to be refused by name. */
 static const char feather_magic[4] = {'F', 'E', 'A', '1'};
 
 enum {
-    HEAD_BYTES = 8,     /* of a file: magic and padding */
-    TAIL_BYTES = 4 + 6, /* size of the footer, magic */
-    SMALL_BLOCKS = 2,   /* a body of so many blocks is loaded whole */
-    LARGE_SHARE = 16    /* of the budget: a body that is cut into slices from memory */
+    SMALL_BLOCKS = 2, /* a body of so many blocks is loaded whole */
+    LARGE_SHARE = 16  /* of the budget: a body that is cut into slices from memory */
 };
 
 /* A message body in memory. */
@@ -612,19 +609,21 @@ static oc_status next_message(ipc_reader *reader, oc_error *err)
 
 static oc_status read_tail(ipc_reader *reader, int64_t *footer_bytes, oc_error *err)
 {
-    uint8_t tail[TAIL_BYTES];
+    uint8_t tail[OCI_IPC_FILE_TAIL_BYTES];
     int64_t size = reader->source.size;
-    if (size >= HEAD_BYTES + TAIL_BYTES) {
-        OC_TRY(oci_pread_exact(reader->source.file, tail, TAIL_BYTES, size - TAIL_BYTES, err));
+    if (size >= OCI_IPC_FILE_HEAD_BYTES + OCI_IPC_FILE_TAIL_BYTES) {
+        OC_TRY(oci_pread_exact(reader->source.file, tail, OCI_IPC_FILE_TAIL_BYTES,
+                               size - OCI_IPC_FILE_TAIL_BYTES, err));
     }
-    if (size < HEAD_BYTES + TAIL_BYTES || memcmp(tail + 4, magic, sizeof magic) != 0) {
+    if (size < OCI_IPC_FILE_HEAD_BYTES + OCI_IPC_FILE_TAIL_BYTES ||
+        memcmp(tail + 4, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) != 0) {
         OC_FAIL(err, OC_EDATA,
                 "it begins like an Arrow file but does not end with \"ARROW1\": the file is "
                 "truncated or still"
                 " being written");
     }
     *footer_bytes = (int32_t)oci_load_le32(tail);
-    int64_t most = size - HEAD_BYTES - TAIL_BYTES;
+    int64_t most = size - OCI_IPC_FILE_HEAD_BYTES - OCI_IPC_FILE_TAIL_BYTES;
     if (*footer_bytes <= 0 || *footer_bytes > most) {
         OC_FAIL(err, OC_EDATA,
                 "footer of %" PRId64 " bytes does not fit a file of %" PRId64 " bytes",
@@ -639,7 +638,7 @@ static oc_status read_footer(ipc_reader *reader, oc_error *err)
     OC_TRY(read_tail(reader, &size, err));
     void *bytes = NULL;
     OC_TRY(oci_mem_alloc(reader->mem, size, &bytes, err));
-    int64_t offset = reader->source.size - TAIL_BYTES - size;
+    int64_t offset = reader->source.size - OCI_IPC_FILE_TAIL_BYTES - size;
     oc_status status = oci_pread_exact(reader->source.file, bytes, size, offset, err);
     if (status == OC_OK) {
         status = oci_footer_parse(bytes, size, reader->source.size, &reader->footer, err);
@@ -650,7 +649,7 @@ static oc_status read_footer(ipc_reader *reader, oc_error *err)
         reader->ids = reader->footer.ids;
         reader->big_endian = reader->footer.big_endian;
         reader->footer.ids = (oci_dictionary_ids){0};
-        reader->done_bytes = HEAD_BYTES + size + TAIL_BYTES;
+        reader->done_bytes = OCI_IPC_FILE_HEAD_BYTES + size + OCI_IPC_FILE_TAIL_BYTES;
     }
     return status;
 }
@@ -882,15 +881,15 @@ static oc_status copy_input(ipc_reader *reader, oc_error *err)
 /* Tells the formats apart by the first bytes. */
 static oc_status detect_format(ipc_reader *reader, _Atomic int64_t *bytes_read, oc_error *err)
 {
-    uint8_t head[HEAD_BYTES] = {0};
+    uint8_t head[OCI_IPC_FILE_HEAD_BYTES] = {0};
     int64_t n_read = 0;
     OC_TRY(oci_source_init(&reader->source, reader->mem, reader->input, bytes_read, err));
-    OC_TRY(oci_source_peek(&reader->source, head, HEAD_BYTES, &n_read, err));
+    OC_TRY(oci_source_peek(&reader->source, head, OCI_IPC_FILE_HEAD_BYTES, &n_read, err));
     if (memcmp(head, feather_magic, sizeof feather_magic) == 0) {
         OC_FAIL(err, OC_EUNSUPPORTED,
                 "it is a Feather V1 file; write it as Arrow IPC (Feather V2)");
     }
-    reader->is_file = memcmp(head, magic, sizeof magic) == 0;
+    reader->is_file = memcmp(head, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) == 0;
     return OC_OK;
 }
 
@@ -938,8 +937,9 @@ static oc_status look_at_schema(ipc_reader *reader, oc_error *err)
 {
     OC_TRY(detect_format(reader, NULL, err));
     if (reader->is_file && !oci_source_is_seekable(&reader->source)) {
-        uint8_t head[HEAD_BYTES];
-        OC_TRY(oci_source_read_exact(&reader->source, head, HEAD_BYTES, "header", err));
+        uint8_t head[OCI_IPC_FILE_HEAD_BYTES];
+        OC_TRY(
+            oci_source_read_exact(&reader->source, head, OCI_IPC_FILE_HEAD_BYTES, "header", err));
         return read_stream_schema(reader, err);
     }
     return read_schema(reader, err);

@@ -5,20 +5,15 @@
 #include <string.h>
 
 /* A pipe is skipped in pieces of this size. */
-#define SKIP_BYTES  8192
-#define MAGIC       "ARROW1"
-#define MAGIC_BYTES 6
-/* The file format: padded magic in front; footer length and magic at the end. */
-#define FILE_HEAD_BYTES 8
-#define FILE_TAIL_BYTES 10
+#define SKIP_BYTES 8192
 
 /* The file as a sequence of bytes, whether it can be read at positions or not. */
 typedef struct walker {
     oci_file *file;
     oci_mem *mem;
     int64_t at;
-    int64_t end;                    /* of the messages; INT64_MAX for pipes */
-    uint8_t first[FILE_HEAD_BYTES]; /* looked at already */
+    int64_t end;                            /* of the messages; INT64_MAX for pipes */
+    uint8_t first[OCI_IPC_FILE_HEAD_BYTES]; /* looked at already */
     int64_t n_first;
 } walker;
 
@@ -148,23 +143,24 @@ static oc_status walk_message(walker *w, oci_ipc_summary *summary, bool *more, o
 /* Where the messages of a file-format file end: the footer says so. */
 static oc_status find_footer(walker *w, int64_t file_bytes, oc_error *err)
 {
-    uint8_t tail[FILE_TAIL_BYTES];
+    uint8_t tail[OCI_IPC_FILE_TAIL_BYTES];
     int64_t n;
-    if (file_bytes < FILE_HEAD_BYTES + FILE_TAIL_BYTES) {
+    if (file_bytes < OCI_IPC_FILE_HEAD_BYTES + OCI_IPC_FILE_TAIL_BYTES) {
         return truncated(w, "the footer", err);
     }
-    OC_TRY(oci_pread(w->file, tail, FILE_TAIL_BYTES, file_bytes - FILE_TAIL_BYTES, &n, err));
+    OC_TRY(oci_pread(w->file, tail, OCI_IPC_FILE_TAIL_BYTES, file_bytes - OCI_IPC_FILE_TAIL_BYTES,
+                     &n, err));
     uint32_t footer_bytes = (uint32_t)tail[0] | (uint32_t)tail[1] << 8 | (uint32_t)tail[2] << 16 |
                             (uint32_t)tail[3] << 24;
-    if (n < FILE_TAIL_BYTES || memcmp(tail + 4, MAGIC, MAGIC_BYTES) != 0 ||
-        footer_bytes > file_bytes - FILE_HEAD_BYTES - FILE_TAIL_BYTES) {
+    if (n < OCI_IPC_FILE_TAIL_BYTES || memcmp(tail + 4, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) != 0 ||
+        footer_bytes > file_bytes - OCI_IPC_FILE_HEAD_BYTES - OCI_IPC_FILE_TAIL_BYTES) {
         OC_FAIL(err, OC_EDATA,
                 "could not find the footer of Arrow file \"%s\"; the file is truncated or was not "
                 "finished",
                 w->file->name);
     }
-    w->end = file_bytes - FILE_TAIL_BYTES - footer_bytes;
-    w->at = FILE_HEAD_BYTES;
+    w->end = file_bytes - OCI_IPC_FILE_TAIL_BYTES - footer_bytes;
+    w->at = OCI_IPC_FILE_HEAD_BYTES;
     return OC_OK;
 }
 
@@ -173,13 +169,13 @@ static oc_status start(walker *w, oci_ipc_summary *out, oc_error *err)
     int64_t file_bytes = INT64_MAX;
     if (w->file->seekable) {
         OC_TRY(oci_file_size(w->file, &file_bytes, err));
-        OC_TRY(oci_pread(w->file, w->first, FILE_HEAD_BYTES, 0, &w->n_first, err));
+        OC_TRY(oci_pread(w->file, w->first, OCI_IPC_FILE_HEAD_BYTES, 0, &w->n_first, err));
     } else {
-        OC_TRY(oci_read_full(w->file, w->first, FILE_HEAD_BYTES, &w->n_first, err));
+        OC_TRY(oci_read_full(w->file, w->first, OCI_IPC_FILE_HEAD_BYTES, &w->n_first, err));
     }
     w->end = file_bytes;
-    out->is_file_format = w->n_first == FILE_HEAD_BYTES &&
-                          memcmp(w->first, MAGIC, MAGIC_BYTES) == 0;
+    out->is_file_format = w->n_first == OCI_IPC_FILE_HEAD_BYTES &&
+                          memcmp(w->first, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) == 0;
     if (!out->is_file_format) {
         return OC_OK;
     }

@@ -28,12 +28,11 @@
 #include "ipc/message.h"
 #include "ipc/writer_dictionaries.h"
 
-static const uint8_t head[8] = {'A', 'R', 'R', 'O', 'W', '1', 0, 0};
+static const uint8_t head[OCI_IPC_FILE_HEAD_BYTES] = OCI_IPC_MAGIC;
 
 enum {
-    TAIL_BYTES = 4 + 6, /* size of the footer, "ARROW1" */
-    MARKER_BYTES = 8,   /* end of the stream */
-    BLOCKS_FIRST = 64   /* of the list for the footer */
+    MARKER_BYTES = 8, /* end of the stream */
+    BLOCKS_FIRST = 64 /* of the list for the footer */
 };
 
 /* Views may refer to a small part of what their buffers hold (slices, filters). Written as they
@@ -436,9 +435,9 @@ static oc_status write_footer(oci_ipc_writer *writer, oc_error *err)
                              .n_batches = writer->batches.n};
     oci_bytes bytes = {0};
     OC_TRY(oci_footer_build(&footer, &bytes, err));
-    uint8_t tail[TAIL_BYTES];
+    uint8_t tail[OCI_IPC_FILE_TAIL_BYTES];
     oci_store_le32(tail, (uint32_t)bytes.size);
-    memcpy(tail + 4, head, sizeof tail - 4);
+    memcpy(tail + 4, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES);
     oc_status status = put(writer, bytes.data, bytes.size, err);
     free(bytes.data);
     OC_TRY(status);
