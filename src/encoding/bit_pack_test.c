@@ -10,6 +10,16 @@
 
 #include "base/bits.h"
 
+/* Memory of exactly this size, so that a sanitizer sees a byte too many. */
+static void *take(int64_t bytes)
+{
+    void *memory = malloc(bytes > 0 ? (size_t)bytes : 1);
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
 /* The layout as the header describes it, value by value. */
 static void reference_pack(const uint64_t *values, int64_t n, uint64_t base, int width,
                            uint8_t *out)
@@ -52,10 +62,9 @@ static void check_values(const uint64_t *values, int64_t n, uint64_t base, int w
 static void check_calls(const uint64_t *values, int64_t n, uint64_t base, int width)
 {
     int64_t bytes = oci_bit_packed_bytes(n, width);
-    uint8_t *expected = malloc((size_t)bytes + 1);
-    uint8_t *packed = malloc((size_t)bytes + 1);
-    uint64_t *back = malloc((size_t)(n + 1) * 8);
-    assert_true(expected != NULL && packed != NULL && back != NULL);
+    uint8_t *expected = take(bytes + 1);
+    uint8_t *packed = take(bytes + 1);
+    uint64_t *back = take(n * 8);
     reference_pack(values, n, base, width, expected + 1);
     oci_bit_pack(values, n, base, width, packed + 1); /* at an odd address */
     assert_memory_equal(packed + 1, expected + 1, (size_t)bytes);

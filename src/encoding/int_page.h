@@ -38,8 +38,8 @@ static inline uint64_t oci_int_get(const uint8_t *in, int bytes)
     if (bytes == 0) {
         return 0;
     }
-    int unused = 64 - 8 * bytes;
-    return (uint64_t)((int64_t)(oci_bits_load(in, 0, 8 * bytes) << unused) >> unused);
+    uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
+    return (oci_bits_load(in, 0, 8 * bytes) ^ sign) - sign;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

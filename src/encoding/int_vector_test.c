@@ -130,11 +130,20 @@ static const shape shapes[] = {any_bits,     all_the_same, one_range, rare_outli
                                few_distinct, long_runs,    multiples, a_change_of_mind};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
+/* Memory of exactly this size, so that a sanitizer sees a byte too many. */
+static void *take(int64_t bytes)
+{
+    void *memory = malloc(bytes > 0 ? (size_t)bytes : 1);
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
 /* The low `width` bytes of each. */
 static uint8_t *to_bytes(const int64_t *values, int64_t n, int width)
 {
-    uint8_t *bytes = malloc((size_t)(n * width) + 1);
-    assert_non_null(bytes);
+    uint8_t *bytes = take(n * width);
     for (int64_t i = 0; i < n; i++) {
         uint64_t value = OCI_LE64((uint64_t)values[i]);
         memcpy(bytes + i * width, &value, (size_t)width);
@@ -151,14 +160,12 @@ static uint8_t *encode(const uint8_t *values, int64_t n, int width, bool is_sign
     oci_int_array array = {.values = values, .width = width, .is_signed = is_signed};
     oci_int_source source = oci_int_array_source(&array, n);
     int64_t bound = oci_int_vector_bound(n, width);
-    uint8_t *packed = malloc((size_t)bound);
-    assert_non_null(packed);
+    uint8_t *packed = take(bound);
     memset(packed, 0xAA, (size_t)bound);
     *size = oci_int_vector_encode(&source, width, plan, packed);
     assert_in_range(*size, 1, bound);
     assert_int_equal(*size % OCI_PACK_ALIGN, 0);
-    uint8_t *exact = malloc((size_t)*size);
-    assert_non_null(exact);
+    uint8_t *exact = take(*size);
     memcpy(exact, packed, (size_t)*size);
     free(packed);
     return exact;
@@ -191,8 +198,7 @@ static int64_t round_trip(const int64_t *values, int64_t n, int width, bool is_s
     oc_error err = {0};
     uint8_t *bytes = to_bytes(values, n, width);
     uint8_t *packed = encode(bytes, n, width, is_signed, plan, &size);
-    uint8_t *back = malloc((size_t)(n * width) + 1);
-    assert_non_null(back);
+    uint8_t *back = take(n * width);
     assert_int_equal(oci_int_vector_decode(packed, size, n, width, back, &taken, &err), OC_OK);
     assert_int_equal(taken, size);
     if (n > 0) {
@@ -211,8 +217,7 @@ static void every_shape_comes_back(void **state)
     static const int64_t counts[] = {0,    1,    2,    3,    15,   16,   17,   100,
                                      1023, 1024, 1025, 2047, 2048, 2049, 5000, 8192};
     static const int widths[] = {1, 2, 4, 8};
-    int64_t *values = malloc(ROWS * sizeof *values);
-    assert_non_null(values);
+    int64_t *values = take(ROWS * 8);
     uint64_t seed = 1;
     for (int i = 0; i < 30 * N_SHAPES; i++) {
         int width = widths[i / N_SHAPES % 4];
@@ -405,9 +410,8 @@ static int64_t kind_of_vector(int which, int64_t n, int64_t *values)
 /* Decodes what may be damaged, from memory of exactly its size: any answer will do. */
 static void decode_anyhow(const uint8_t *packed, int64_t size, int64_t n)
 {
-    uint8_t *exact = malloc((size_t)size + 1);
-    uint8_t *back = malloc((size_t)n * 8);
-    assert_true(exact != NULL && back != NULL);
+    uint8_t *exact = take(size + 1);
+    uint8_t *back = take(n * 8);
     memcpy(exact + 1, packed, (size_t)size);
     int64_t taken = 0;
     oc_error err = {0};
@@ -441,9 +445,8 @@ static void damage_is_refused_or_harmless(void **state)
             }
             for (int64_t shorter = 0; shorter < size; shorter++) {
                 oc_error err = {0};
-                uint8_t *cut = malloc((size_t)shorter + 1);
-                uint8_t *back = malloc((size_t)n * 8);
-                assert_true(cut != NULL && back != NULL);
+                uint8_t *cut = take(shorter);
+                uint8_t *back = take(n * 8);
                 memcpy(cut, packed, (size_t)shorter);
                 assert_int_equal(
                     oci_int_vector_decode(cut, shorter, n, 8, back, &(int64_t){0}, &err), OC_EDATA);
