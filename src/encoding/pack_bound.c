@@ -20,7 +20,7 @@ static void need_scratch(oci_packed_bound *bound, int64_t bytes)
     bound->scratch = oci_max64(bound->scratch, oci_mem_charge_of(bytes));
 }
 
-static int64_t fixed_bound(const oci_field *field, int64_t n)
+int64_t oci_pack_fixed_bound(const oci_field *field, int64_t n)
 {
     int width = field->byte_width;
     int64_t words = width > 8 ? width / 8 * oci_int_vector_bound(n, 8)
@@ -145,7 +145,7 @@ static void bound_node(const oci_column *column, oci_packed_bound *bound)
         if (oci_field_is_strings(field)) {
             bound_strings(column, bound);
         } else {
-            bound->packed += fixed_bound(field, n);
+            bound->packed += oci_pack_fixed_bound(field, n);
         }
         break;
     default: bound_nested(column, bound); break;

@@ -1,6 +1,6 @@
 /* Packed columns: what both directions know about how a node lies, see docs/spill-format.md.
  *
- *   node = header (8 bytes): validity u8, kind u8, words u8, zeros
+ *   node = header (8 bytes): validity u8, kind u8, part u8, zeros
  *          validity BITS: null count u64, bitmap
  *          values, by the layout of the field
  *          children
@@ -20,12 +20,15 @@ typedef enum oci_node_validity {
     OCI_NODE_BITMAP    /* fixed-width values: only those that are not null are there */
 } oci_node_validity;
 
-/* Values of fixed width. */
+/* Values of fixed width. What `part` is, depends. */
 typedef enum oci_fixed_kind {
-    OCI_FIXED_WORDS,  /* `words` integer vectors of 64-bit words, low one first; the rest is sign */
-    OCI_FIXED_PLANES, /* an integer vector for each byte of a value, low one first */
-    OCI_FIXED_PLAIN   /* as they are */
+    OCI_FIXED_WORDS, /* `part` integer vectors of 64-bit words, low one first; the rest is sign */
+    OCI_FIXED_PLANES, /* the low `part` bytes of each value together; of each higher byte a vector. With
+                         all bytes low ones: plain */
+    OCI_FIXED_SCALED /* floating point as whole numbers over 10 to the `part` */
 } oci_fixed_kind;
+
+#define OCI_SCALE_MAX 15 /* digits that a double is sure to hold */
 
 /* Offsets of list views and dense unions. */
 typedef enum oci_offsets_kind {
@@ -64,6 +67,31 @@ static inline bool oci_field_is_unsigned(const oci_field *field)
     case OCI_TYPE_UINT32: return true;
     default: return oci_field_is_float(field);
     }
+}
+
+/* 10 to the power. */
+static inline double oci_scale_of(int exponent)
+{
+    double scale = 1;
+    for (int i = 0; i < exponent; i++) {
+        scale *= 10; /* exact up to 10^22 */
+    }
+    return scale;
+}
+
+/* The bits of whole / scale, a float64 or float32. */
+static inline uint64_t oci_scaled_bits(int64_t whole, double scale, bool is_narrow)
+{
+    double value = (double)whole / scale;
+    uint64_t bits;
+    if (is_narrow) {
+        float narrow = (float)value;
+        uint32_t low;
+        memcpy(&low, &narrow, sizeof low);
+        return low;
+    }
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 
 /* Bytes of the offsets, sizes or indices that a field has besides its values. */

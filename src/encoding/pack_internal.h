@@ -10,13 +10,19 @@
 
 #define OCI_PLAN_NUMBERS 8
 
+/* How values of fixed width are stored. */
+typedef struct oci_fixed_form {
+    uint8_t kind;
+    uint8_t part;
+} oci_fixed_form;
+
 /* What was chosen for one node, from block to block. */
 typedef struct oci_pack_plan {
     oci_int_plan numbers[OCI_PLAN_NUMBERS]; /* vectors as they come; planes beyond have none */
     oci_int_plan bitmap;
     oci_string_plan strings;
-    uint8_t fixed_kind;
-    uint8_t blocks_left; /* until fixed_kind is looked at anew */
+    oci_fixed_form form;
+    uint8_t blocks_left; /* until form is looked at anew */
 } oci_pack_plan;
 
 typedef struct oci_pack_job {
@@ -72,10 +78,21 @@ typedef struct oci_fixed_source {
     oci_int_array array;     /* for oci_fixed_ints() */
 } oci_fixed_source;
 
+/* Room for n values of fixed width in any form. */
+int64_t oci_pack_fixed_bound(const oci_field *field, int64_t n);
+
 /* The result refers to *source. */
 oci_int_source oci_fixed_ints(oci_fixed_source *source, int64_t n);
 /* The rows, counted from the column's first, of the valid ones [start, start + n),
  * n <= OCI_PAGE_VALUES. */
 void oci_fixed_rows(const oci_fixed_source *source, int64_t start, int64_t n, int64_t *rows);
+
+/* The least exponent with which nearly all of a sample of values, given as their bits, are whole
+ * numbers; -1 = none. */
+int oci_scaled_exponent(const oci_int_source *bits, bool is_narrow);
+/* Writes the values as whole numbers over 10^exponent, returns the size; INT64_MAX when too many are
+ * something else, or these take more than `room` allows. */
+int64_t oci_write_scaled(const oci_int_source *bits, int exponent, bool is_narrow, int64_t room,
+                         oci_int_plan *plan, uint8_t *out);
 
 #endif /* OUTCORE_ENCODING_PACK_INTERNAL_H */

@@ -20,6 +20,12 @@ static uint64_t validity_word(const oci_fixed_source *source, int64_t row)
 
 void oci_fixed_rows(const oci_fixed_source *source, int64_t start, int64_t n, int64_t *rows)
 {
+    if (source->validity == NULL) {
+        for (int64_t i = 0; i < n; i++) {
+            rows[i] = start + i;
+        }
+        return;
+    }
     int64_t row = source->cursor[0], before = source->cursor[1], found = 0;
     if (before > start) {
         row = before = 0;

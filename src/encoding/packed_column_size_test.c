@@ -1,4 +1,5 @@
 /* Packed columns: what comes out small, and what is left out. */
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -189,6 +190,35 @@ static void floating_point_comes_back_bit_for_bit_in_every_form(void **unused)
     assert_true(packed_size_of(f.mem, "f", bits, N * 2) <= N * 8 + 64);
     assert_true(packed_size_of(f.mem, "e", bits, N * 4) <= N * 8 + 64);
     assert_true(packed_size_of(f.mem, "tin", bits, N / 2) <= N * 8 + 64);
+    close_fixture(&f);
+}
+
+/* 17 bits of digits, whatever the point; also where a few values are something else. */
+static void decimals_in_floating_point_take_what_their_digits_take(void **unused)
+{
+    (void)unused;
+    static const double odd[] = {NAN, -0.0, INFINITY, 1e300, 0.1 + 0.2, -5e-324};
+    fixture f = open_fixture();
+    static double values[N];
+    static float narrow[N];
+    for (int64_t i = 0; i < N; i++) {
+        values[i] = ((double)(random_at(i) % 100000) - 50000) / 100;
+        narrow[i] = (float)(((double)(random_at(i) % 100000) - 50000) / 1000);
+    }
+    int64_t size = packed_size_of(f.mem, "g", values, N);
+    assert_true(size < N * 17 / 8 + 200);
+    assert_true(packed_size_of(f.mem, "f", narrow, N) < N * 17 / 8 + 200);
+    for (int k = 0; k < 6; k++) {
+        values[k * 800 + 1] = odd[k];
+        narrow[k * 800 + 1] = (float)odd[k];
+    }
+    assert_true(packed_size_of(f.mem, "g", values, N) < size + 6 * 16 + 100);
+    assert_true(packed_size_of(f.mem, "f", narrow, N) < size + 6 * 16 + 100);
+    assert_true(packed_size_of(f.mem, "g", values, 1) < 64);
+    for (int64_t i = 0; i < N; i += 3) {
+        values[i] += 1e-9;
+    }
+    assert_true(packed_size_of(f.mem, "g", values, N) <= N * 8 + 64);
     close_fixture(&f);
 }
 
@@ -481,6 +511,7 @@ int main(void)
         cmocka_unit_test(packed_columns_are_hardly_ever_larger_than_plain),
         cmocka_unit_test(decimals_take_what_their_digits_take),
         cmocka_unit_test(floating_point_comes_back_bit_for_bit_in_every_form),
+        cmocka_unit_test(decimals_in_floating_point_take_what_their_digits_take),
         cmocka_unit_test(rows_that_are_null_take_only_their_bit),
         cmocka_unit_test(a_packer_follows_data_that_changes),
         cmocka_unit_test(only_dictionary_values_in_use_are_packed),

@@ -177,23 +177,28 @@ static void truncate_streams(const oci_schema *schema, int64_t rows, const packe
     }
 }
 
-static void check_damage(oci_mem *mem, const char *format)
+static void damage_column(oci_mem *mem, oci_schema *schema, const oci_column *column)
 {
     int n_refused = 0;
-    arrow_maker maker = {.seed = 9, .length = 23, .null_percent = 20};
-    oci_batch *batch = make_batch(&format, 1, &maker);
     oci_packer *packer = NULL;
-    assert_int_equal(oci_packer_create(batch->schema, &packer, NULL), OC_OK);
-    packed_bytes packed = test_pack(packer, 0, batch->columns, mem);
-    flip_bits(batch->schema, batch->length, &packed, &n_refused);
+    assert_int_equal(oci_packer_create(schema, &packer, NULL), OC_OK);
+    packed_bytes packed = test_pack(packer, 0, column, mem);
+    flip_bits(schema, column->length, &packed, &n_refused);
     assert_true(n_refused > 0);
-    truncate_streams(batch->schema, batch->length, &packed, &n_refused);
+    truncate_streams(schema, column->length, &packed, &n_refused);
     static const int64_t rows[] = {0, 22, 24, 1 << 20, INT64_C(1) << 40, INT64_MAX, -1};
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-        unpack_damaged(batch->schema, rows[k], &packed, &n_refused);
+        unpack_damaged(schema, rows[k], &packed, &n_refused);
     }
     test_packed_free(&packed);
     oci_packer_destroy(packer);
+}
+
+static void check_damage(oci_mem *mem, const char *format)
+{
+    arrow_maker maker = {.seed = 9, .length = 23, .null_percent = 20};
+    oci_batch *batch = make_batch(&format, 1, &maker);
+    damage_column(mem, batch->schema, batch->columns);
     oci_batch_release(batch);
 }
 
@@ -206,6 +211,34 @@ static void damaged_streams_are_refused_or_give_valid_columns(void **unused)
     }
     for (int32_t k = 0; k < arrow_maker_n_nested_formats; k++) {
         check_damage(f.mem, arrow_maker_nested_formats[k]);
+    }
+    close_fixture(&f);
+}
+
+/* Forms that random values do not lead to. */
+static void damaged_numbers_of_every_form_are_refused_or_give_valid_columns(void **unused)
+{
+    (void)unused;
+    enum { N = 200 };
+    static const char *const formats[] = {"g", "g", "g", "d:38,0", "f"};
+    static uint64_t values[5][2 * N];
+    fixture f = open_fixture();
+    for (uint64_t i = 0; i < N; i++) {
+        double price = i == 50 ? 1.0 / 3 : (double)(i * 37 % 1000) / 100;
+        float narrow = (float)(i * 37 % 1000) / 10;
+        memcpy(&values[0][i], &price, 8);                                               /* scaled */
+        values[1][i] = (i * UINT64_C(0x9E3779B97F4A7C15) >> 16) | UINT64_C(0x40) << 56; /* planes */
+        values[2][i] = i / 50 * UINT64_C(0x9E3779B97F4A7C15);                           /* words */
+        values[3][2 * i] = i * UINT64_C(0x9E3779B97F4A7C15);
+        values[3][2 * i + 1] = i % 3; /* two words */
+        memcpy((uint8_t *)values[4] + i * 4, &narrow, 4);
+    }
+    for (int k = 0; k < 5; k++) {
+        oci_schema *schema = make_schema(&formats[k], 1);
+        oci_column column = {
+            .field = schema->fields, .length = N, .values = (const uint8_t *)values[k]};
+        damage_column(f.mem, schema, &column);
+        oci_schema_release(schema);
     }
     close_fixture(&f);
 }
@@ -251,6 +284,7 @@ int main(void)
         cmocka_unit_test(packing_keeps_values_of_every_nested_type),
         cmocka_unit_test(packing_keeps_values_of_random_trees),
         cmocka_unit_test(damaged_streams_are_refused_or_give_valid_columns),
+        cmocka_unit_test(damaged_numbers_of_every_form_are_refused_or_give_valid_columns),
         cmocka_unit_test(counts_beyond_memory_are_refused_when_measured),
         cmocka_unit_test(bytes_behind_a_column_are_refused),
     };

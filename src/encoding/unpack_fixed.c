@@ -105,11 +105,46 @@ static oc_status unpack_words(oci_unpack_job *job, int64_t n, int width, int wor
     return OC_OK;
 }
 
-static oc_status unpack_planes(oci_unpack_job *job, int64_t n, int width, uint8_t *values,
-                               oc_error *err)
+/* The low bytes of each value, from a block of them. Eight at a time where that many are there: what
+ * is above is overwritten by the planes. */
+static void spread_low_bytes(const uint8_t *data, int64_t n, int width, int bytes, uint8_t *values)
+{
+    int64_t whole = width == 8 ? oci_max64(0, (n * bytes - 8) / bytes) : 0;
+    for (int64_t i = 0; i < whole; i++) {
+        oci_store_le64(values + i * 8, oci_load_le64(data + i * bytes));
+    }
+    for (int64_t i = whole; i < n; i++) {
+        memcpy(values + i * width, data + i * bytes, (size_t)bytes);
+    }
+}
+
+static oc_status unpack_low_bytes(oci_unpack_job *job, int64_t n, int width, int bytes,
+                                  uint8_t *values, oc_error *err)
+{
+    const uint8_t *data = NULL;
+    int64_t size = 0;
+    OC_TRY(oci_unpack_product(n, bytes, &size, err));
+    OC_TRY(oci_unpack_take(job, size, &data, err));
+    if (values == NULL || bytes == 0) {
+        return OC_OK;
+    }
+    if (bytes == width) {
+        memcpy(values, data, (size_t)size);
+    } else {
+        spread_low_bytes(data, n, width, bytes, values);
+    }
+    return OC_OK;
+}
+
+static oc_status unpack_planes(oci_unpack_job *job, int64_t n, int width, int low_bytes,
+                               uint8_t *values, oc_error *err)
 {
     uint64_t page[OCI_PAGE_VALUES];
-    for (int plane = 0; plane < width; plane++) {
+    if (low_bytes > width) {
+        OC_FAIL(err, OC_EDATA, "values of %d bytes have %d low ones", width, low_bytes);
+    }
+    OC_TRY(unpack_low_bytes(job, n, width, low_bytes, values, err));
+    for (int plane = low_bytes; plane < width; plane++) {
         oci_int_reader reader;
         OC_TRY(oci_unpack_open(job, n, &reader, err));
         for (int64_t start = 0; values != NULL && start < n; start += OCI_PAGE_VALUES) {
@@ -124,17 +159,67 @@ static oc_status unpack_planes(oci_unpack_job *job, int64_t n, int width, uint8_
     return OC_OK;
 }
 
-static oc_status unpack_plain(oci_unpack_job *job, int64_t n, int width, uint8_t *values,
-                              oc_error *err)
+/* ---- floating point as decimals -------------------------------------------------------------- */
+
+static void store_bits(uint8_t *values, int64_t i, int width, uint64_t bits)
 {
-    const uint8_t *data = NULL;
-    int64_t bytes = 0;
-    OC_TRY(oci_unpack_product(n, width, &bytes, err));
-    OC_TRY(oci_unpack_take(job, bytes, &data, err));
-    if (values != NULL && bytes > 0) {
-        memcpy(values, data, (size_t)bytes);
+    if (width == 4) {
+        oci_store_le32(values + i * 4, (uint32_t)bits);
+    } else {
+        oci_store_le64(values + i * 8, bits);
+    }
+}
+
+/* Values that are no quotients, to their places. */
+static oc_status unpack_odd(oci_unpack_job *job, int64_t n_odd, int64_t n, int width,
+                            uint8_t *values, oc_error *err)
+{
+    uint64_t places[OCI_PAGE_VALUES], bits[OCI_PAGE_VALUES];
+    oci_int_reader reader;
+    OC_TRY(oci_unpack_open(job, n_odd, &reader, err));
+    if (values != NULL) {
+        OC_TRY(oci_int_reader_next(&reader, places, n_odd, err));
+    }
+    OC_TRY(oci_unpack_open(job, n_odd, &reader, err));
+    if (values == NULL) {
+        return OC_OK;
+    }
+    OC_TRY(oci_int_reader_next(&reader, bits, n_odd, err));
+    for (int64_t i = 0; i < n_odd; i++) {
+        if (places[i] >= (uint64_t)n) {
+            OC_FAIL(err, OC_EDATA, "value %" PRIu64 " is beyond %" PRId64, places[i], n);
+        }
+        store_bits(values, (int64_t)places[i], width, bits[i]);
     }
     return OC_OK;
+}
+
+static oc_status unpack_scaled(oci_unpack_job *job, int64_t n, const oci_field *field, int exponent,
+                               uint8_t *values, oc_error *err)
+{
+    uint64_t page[OCI_PAGE_VALUES];
+    int64_t n_odd = 0;
+    int width = field->byte_width;
+    oci_int_reader reader;
+    if (!oci_field_is_float(field) || width == 2 || exponent > OCI_SCALE_MAX) {
+        OC_FAIL(err, OC_EDATA, "%s values have an exponent of %d", oci_type_name(field->type),
+                exponent);
+    }
+    OC_TRY(oci_unpack_count(job, &n_odd, err));
+    if (n_odd > OCI_PAGE_VALUES) {
+        OC_FAIL(err, OC_EDATA, "%" PRId64 " values are no decimals", n_odd);
+    }
+    OC_TRY(oci_unpack_open(job, n, &reader, err));
+    double scale = oci_scale_of(exponent);
+    for (int64_t start = 0; values != NULL && start < n; start += OCI_PAGE_VALUES) {
+        int64_t count = oci_min64(OCI_PAGE_VALUES, n - start);
+        OC_TRY(oci_int_reader_next(&reader, page, count, err));
+        for (int64_t i = 0; i < count; i++) {
+            store_bits(values, start + i, width,
+                       oci_scaled_bits((int64_t)page[i], scale, width == 4));
+        }
+    }
+    return n_odd > 0 ? unpack_odd(job, n_odd, n, width, values, err) : OC_OK;
 }
 
 oc_status oci_unpack_fixed(oci_unpack_job *job, const oci_node_header *header, oci_column *column,
@@ -153,9 +238,11 @@ oc_status oci_unpack_fixed(oci_unpack_job *job, const oci_node_header *header, o
         return OC_OK;
     }
     switch (header->kind) {
-    case OCI_FIXED_WORDS: OC_TRY(unpack_words(job, n, width, header->words, values, err)); break;
-    case OCI_FIXED_PLANES: OC_TRY(unpack_planes(job, n, width, values, err)); break;
-    case OCI_FIXED_PLAIN: OC_TRY(unpack_plain(job, n, width, values, err)); break;
+    case OCI_FIXED_WORDS: OC_TRY(unpack_words(job, n, width, header->part, values, err)); break;
+    case OCI_FIXED_PLANES: OC_TRY(unpack_planes(job, n, width, header->part, values, err)); break;
+    case OCI_FIXED_SCALED:
+        OC_TRY(unpack_scaled(job, n, column->field, header->part, values, err));
+        break;
     default: OC_FAIL(err, OC_EDATA, "values have the unknown kind %d", header->kind);
     }
     if (values != NULL) {

@@ -15,7 +15,7 @@ typedef struct oci_unpack_job {
 typedef struct oci_node_header {
     uint8_t validity;
     uint8_t kind;
-    uint8_t words;
+    uint8_t part;
     int64_t n_valid; /* rows that are not null */
 } oci_node_header;
 

@@ -139,7 +139,7 @@ static oc_status read_header(oci_unpack_job *job, int64_t rows, oci_node_header 
     const uint8_t *data = NULL;
     int64_t nulls = 0;
     OC_TRY(oci_unpack_take(job, OCI_NODE_BYTES, &data, err));
-    *header = (oci_node_header){.validity = data[0], .kind = data[1], .words = data[2]};
+    *header = (oci_node_header){.validity = data[0], .kind = data[1], .part = data[2]};
     if (header->validity > OCI_NODE_BITMAP || data[3] != 0 || oci_load_le32(data + 4) != 0) {
         OC_FAIL(err, OC_EDATA, "at byte %" PRId64 " is no header of a column",
                 job->in->packed_at - OCI_NODE_BYTES);
