@@ -130,14 +130,12 @@ static bool put_runs(attempt *to, const uint64_t *values, int64_t n)
     int64_t n_runs = oci_int_find_runs(values, n, run_values, repeats);
     oci_int_page_plan_make(run_values, n_runs, &plan);
     begin(to, &plan);
-    if (to->limit - to->at < 2) {
-        return false;
-    }
-    oci_store_le16(to->out + to->at, (uint16_t)n_runs);
+    const int64_t count_at = to->at;
     to->at += 2;
     if (!put_page(to, run_values, n_runs, &plan, to->header.base)) {
         return false;
     }
+    oci_store_le16(to->out + count_at, (uint16_t)n_runs);
     oci_int_page_plan_make(repeats, n_runs, &plan);
     return put_page(to, repeats, n_runs, &plan, 0);
 }

@@ -188,6 +188,7 @@ static void check_reader(const uint8_t *packed, int64_t size, const uint8_t *val
         assert_int_equal(oci_int_reader_next(&reader, back, count, &err), OC_OK);
         assert_memory_equal(back, expected, (size_t)count * 8);
     }
+    assert_int_equal(oci_int_reader_next(&reader, NULL, 0, &err), OC_OK); /* nothing is left */
 }
 
 /* Returns the size of the vector. */
@@ -384,6 +385,23 @@ static void a_plan_that_fails_is_made_anew(void **state)
     assert_int_equal(plan.scale, 0);
 }
 
+static void no_plan_makes_a_vector_exceed_its_bound(void **state)
+{
+    (void)state;
+    static int64_t noise[ROWS];
+    uint64_t seed = 17;
+    any_bits(&seed, 8, ROWS, noise); /* modulo 2^64 a multiple of any odd number */
+    for (int64_t n = 20; n <= ROWS; n += 681) {
+        for (int i = 0; i < 8; i++) {
+            oci_int_plan plan = {.kind = (uint8_t)(OCI_INT_PAGES + i / 2),
+                                 .blocks_left = 3,
+                                 .bits = 16,
+                                 .scale = i % 2 ? 3 : 0};
+            assert_in_range(round_trip(noise, n, 8, true, &plan), n * 8, n * 8 + n / 100 + 24);
+        }
+    }
+}
+
 /* ---- damage ---------------------------------------------------------------------------------- */
 
 /* A small vector of each kind, with and without exceptions and scale. */
@@ -487,6 +505,7 @@ int main(void)
         cmocka_unit_test(few_values_cost_little_more_than_they_are),
         cmocka_unit_test(a_plan_is_kept_until_it_is_bad),
         cmocka_unit_test(a_plan_that_fails_is_made_anew),
+        cmocka_unit_test(no_plan_makes_a_vector_exceed_its_bound),
         cmocka_unit_test(damage_is_refused_or_harmless),
         cmocka_unit_test(noise_is_refused_or_harmless),
     };
