@@ -53,10 +53,28 @@ static void begin(oci_string_job *job, const oci_column *column)
     bound->packed = OCI_STRINGS_HEADER_BYTES + bound_numbers(job);
 }
 
+/* Some of the views, as those of a dictionary that are in use, may have to be shared where all need
+ * not, or the other way round. */
+static void allow_any_of_views(oci_string_job *job)
+{
+    oci_string_bound *bound = &job->bound;
+    if (bound->allowed[OCI_STRINGS_SHARED]) {
+        bound->bytes += PLACE_BYTES * job->source.n;
+    } else {
+        job->parts.size = bound->value_bytes;
+    }
+    bound->allowed[OCI_STRINGS_FRONT] = true;
+    bound->allowed[OCI_STRINGS_SHARED] = true;
+    bound->packed = OCI_STRINGS_HEADER_BYTES + bound_numbers(job);
+}
+
 void oci_strings_bound(const oci_column *column, int64_t *packed, int64_t *bytes)
 {
     oci_string_job job = {0};
     begin(&job, column);
+    if (job.source.layout == OCI_LAYOUT_VIEWS) {
+        allow_any_of_views(&job);
+    }
     *packed = job.bound.packed;
     *bytes = job.bound.bytes + OCI_STRING_ROOM;
 }
