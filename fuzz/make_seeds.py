@@ -59,6 +59,16 @@ def serialize(table, is_file, codec):
     return sink.getvalue().to_pybytes()
 
 
+def serialize_with_checksums():
+    """As spill files have them; the digits need not be right to be found."""
+    sink = pa.BufferOutputStream()
+    batch = pa.record_batch({"s": pa.array(["a", None, "longer than twelve bytes"])})
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        for digits in ["0123456789abcdef", "too short"]:
+            writer.write_batch(batch, custom_metadata={"other": "pair", "outcore:xxh3": digits})
+    return sink.getvalue().to_pybytes()
+
+
 def put(target, name, data):
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,6 +85,7 @@ def main():
         file = serialize(table, True, codec)
         put("file_fuzz", f"seed-{number:02}-{name}", file[6:-6] + choice)
         put("message_fuzz", f"seed-{number:02}-{name}", stream)
+    put("message_fuzz", "seed-25-checksums", serialize_with_checksums())
     # These make their data from bytes that mean nothing by themselves.
     for target, n, size in (("import_fuzz", 24, 600), ("sort_fuzz", 24, 40), ("row_key_fuzz", 24, 400),
                             ("packed_column_fuzz", 24, 600)):
