@@ -13,7 +13,7 @@
 /* Memory of exactly this size, so that a sanitizer sees a byte too many. */
 static void *take(int64_t bytes)
 {
-    void *memory = malloc(bytes > 0 ? (size_t)bytes : 1);
+    void *memory = calloc(1, bytes > 0 ? (size_t)bytes : 1);
     if (memory == NULL) {
         abort();
     }

@@ -3,7 +3,7 @@
  * The sample is up to two whole pages, so that what each kind takes for it is known to the byte: it
  * is planned as if it were to be written. Two pages of a block of 8192 values are a quarter of it;
  * the choice is kept for the blocks that follow (int_encode.c). Frame of reference, which is fastest
- * both ways, wins unless another kind is smaller by a thirty-second. */
+ * both ways, wins unless another kind is worth its time. */
 #include "encoding/int_choose.h"
 
 #include "encoding/int_transform.h"
@@ -55,6 +55,11 @@ static int64_t estimate(const kind_sizes *sizes, oci_int_kind kind, int64_t n)
            page_size(dictionary->values, dictionary->n);
 }
 
+static bool is_worth(int64_t bytes, int64_t other, int64_t n)
+{
+    return 8 * (bytes - other) > oci_int_worth(n, 8 * bytes);
+}
+
 /* The smallest kind and its size. */
 static oci_int_kind smallest_kind(const kind_sizes *sizes, int64_t n,
                                   const oci_int_excluded *excluded, int64_t *bytes)
@@ -66,7 +71,7 @@ static oci_int_kind smallest_kind(const kind_sizes *sizes, int64_t n,
             continue;
         }
         int64_t other = estimate(sizes, kind, n);
-        if (other < *bytes - *bytes / 32) {
+        if (is_worth(*bytes, other, n)) {
             best = kind;
             *bytes = other;
         }
@@ -144,7 +149,7 @@ oci_int_choice oci_int_choose(const oci_int_source *source, const oci_int_exclud
     if (scale != 0) {
         oci_int_kind kind = measure(&values, source->n, excluded, &scaled_bytes);
         scaled_bytes += 2 * 8; /* factor and offset */
-        if (kind != OCI_INT_DICTIONARY && scaled_bytes < bytes - bytes / 32) {
+        if (kind != OCI_INT_DICTIONARY && is_worth(bytes, scaled_bytes, source->n)) {
             choice = (oci_int_choice){.kind = kind, .scale = scale};
         }
     }

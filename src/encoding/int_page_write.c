@@ -135,8 +135,7 @@ static void plan_within(const uint64_t *values, int64_t n, const value_range *ra
     plan->min = plan->base = (uint64_t)range->min;
     plan->max = (uint64_t)range->max;
     plan->min_width = plan->width = oci_bit_width(plan->max - plan->min);
-    int64_t bits = n * plan->width, limit = bits - bits / 32; /* it must be worth the trouble */
-    int64_t best_bits = limit;
+    int64_t bits = n * plan->width, limit = bits - oci_int_worth(n, bits), best_bits = limit;
     oci_int_page_plan guess = *plan;
     for (int i = 0; i < range->n_bases && plan->width > 0; i++) {
         /* A base that is higher by less than this saves no bit. */

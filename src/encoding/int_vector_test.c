@@ -133,7 +133,7 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 /* Memory of exactly this size, so that a sanitizer sees a byte too many. */
 static void *take(int64_t bytes)
 {
-    void *memory = malloc(bytes > 0 ? (size_t)bytes : 1);
+    void *memory = calloc(1, bytes > 0 ? (size_t)bytes : 1);
     if (memory == NULL) {
         abort();
     }
