@@ -34,7 +34,7 @@ typedef struct oci_string_plan {
     oci_int_plan numbers[2];
 } oci_string_plan;
 
-/* Bounds of both streams for a column; with offsets, O(1); for views O(rows) over lengths. */
+/* Bounds of both streams for a column, or any of its rows; with offsets, O(1); for views O(rows). */
 void oci_strings_bound(const oci_column *column, int64_t *packed, int64_t *bytes);
 
 /* Writes column->length strings to both streams. `scratch` may be NULL: plain strings then. */
