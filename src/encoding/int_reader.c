@@ -204,8 +204,10 @@ oc_status oci_int_vector_decode(const uint8_t *data, int64_t size, int64_t n, in
 {
     oci_int_reader reader;
     OC_TRY(oci_int_reader_open(&reader, data, size, n, err));
+    const bool in_place = width == 8 && (uintptr_t)out % 8 == 0;
     while (reader.at < n) {
-        uint64_t values[OCI_PAGE_VALUES];
+        uint64_t page[OCI_PAGE_VALUES];
+        uint64_t *values = in_place ? (uint64_t *)(void *)out : page;
         int64_t count = oci_min64(n - reader.at, OCI_PAGE_VALUES);
         OC_TRY(oci_int_reader_next(&reader, values, count, err));
         switch (width) {
@@ -214,7 +216,9 @@ oc_status oci_int_vector_decode(const uint8_t *data, int64_t size, int64_t n, in
         case 4: store4(values, count, out); break;
         default:
             assert(width == 8);
-            memcpy(out, values, (size_t)count * 8);
+            if (!in_place) {
+                memcpy(out, values, (size_t)count * 8);
+            }
             break;
         }
         out += count * width;
