@@ -165,8 +165,8 @@ void oci_packer_bound(const oci_packer *packer, int32_t i, const oci_column *col
 /* ---- of any compact batch -------------------------------------------------------------------- */
 
 /* Every vector stands for a buffer of the slab, or a part of one, that has at least the bytes of its
- * values: so together they take what the slab has, what comes on top for every page (of 1024 values,
- * each of at least a byte), and what each takes with a page begun. Only the lengths of fixed-size
+ * values: so together they take what one vector of a slab of bytes takes, and what each takes with a
+ * page begun. Only the lengths of fixed-size
  * binary stand for nothing. */
 typedef struct any_batch {
     int64_t slab_bytes;
@@ -222,8 +222,8 @@ void oci_packer_bound_bytes(const oci_packer *packer, int64_t slab_bytes, oci_pa
     for (int32_t i = 0; i < schema->n_fields; i++) {
         add_node(&schema->fields[i], &any);
     }
-    int64_t page = oci_int_vector_bound(OCI_PAGE_VALUES, 1) - oci_int_vector_bound(0, 1);
-    int64_t on_top = (slab_bytes / OCI_PAGE_VALUES + 1) * (page + OCI_PACK_ALIGN - OCI_PAGE_VALUES);
+    int64_t values = slab_bytes + OCI_PAGE_VALUES;
+    int64_t on_top = oci_int_vector_bound(values, 1) - values;
     int64_t packed = oci_round_up(slab_bytes + on_top + any.lengths + any.headers, OCI_PACK_ALIGN);
     *out = (oci_packed_bound){.packed = packed,
                               .bytes = slab_bytes + any.bytes_room,

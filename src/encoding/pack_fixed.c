@@ -18,7 +18,7 @@
 enum {
     SAMPLE_VALUES = 4 * OCI_PAGE_VALUES,
     BLOCKS_PER_LOOK = 16,
-    LEAST_GAIN = 32 /* a form must save more than one part in so many */
+    LEAST_GAIN = 32 /* a form must save more than one part in so many of the one before */
 };
 
 /* The values of a column, from the first one that counts. */
@@ -212,10 +212,10 @@ static oci_fixed_form find_form(const fixed_values *values, int words, uint8_t *
         n_forms += exponent >= 0;
     }
     oci_fixed_form best = values->plain;
-    int64_t least = n * values->width - n * values->width / LEAST_GAIN;
+    int64_t least = n * values->width;
     for (int i = 0; i < n_forms; i++) {
         int64_t size = write_form(values, first, n, forms[i], NULL, out);
-        if (size < least) {
+        if (size < least - least / LEAST_GAIN) {
             best = forms[i];
             least = size;
         }

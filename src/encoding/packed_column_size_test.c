@@ -107,6 +107,8 @@ static void check_bounds(oci_mem *mem, const char *format, int64_t rows)
     oci_packer_bound(packer, 0, compact->columns, &one);
     assert_true(one.packed <= any.packed && one.bytes <= any.bytes && one.both <= any.both);
     assert_true(one.scratch <= any.scratch);
+    assert_true(any.both <= slab + slab / 100 + 1500 * count_nodes(working->fields) ||
+                strstr(format, "w:") != NULL);
     packed_bytes packed = test_pack(packer, 0, compact->columns, mem);
     int64_t plain = slab + slab / 100 + 96 * count_nodes(working->fields);
     if (packed.packed_size + packed.bytes_size > plain) {

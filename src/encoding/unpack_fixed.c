@@ -105,13 +105,21 @@ static oc_status unpack_words(oci_unpack_job *job, int64_t n, int width, int wor
     return OC_OK;
 }
 
-/* The low bytes of each value, from a block of them. Eight at a time where that many are there: what
- * is above is overwritten by the planes. */
+/* The low bytes of each value, from a block of them. Moved as words of 8 or 4 bytes where so many are
+ * there: what comes along is overwritten by the planes. */
 static void spread_low_bytes(const uint8_t *data, int64_t n, int width, int bytes, uint8_t *values)
 {
-    int64_t whole = width == 8 ? oci_max64(0, (n * bytes - 8) / bytes) : 0;
-    for (int64_t i = 0; i < whole; i++) {
-        oci_store_le64(values + i * 8, oci_load_le64(data + i * bytes));
+    int64_t word = width >= 8 ? 8 : 4;
+    bool has_words = bytes <= word && width >= 4;
+    int64_t whole = has_words ? oci_max64(0, n - (word + bytes - 1) / bytes) : 0;
+    if (word == 8) {
+        for (int64_t i = 0; i < whole; i++) {
+            oci_store_le64(values + i * width, oci_load_le64(data + i * bytes));
+        }
+    } else {
+        for (int64_t i = 0; i < whole; i++) {
+            oci_store_le32(values + i * width, oci_load_le32(data + i * bytes));
+        }
     }
     for (int64_t i = whole; i < n; i++) {
         memcpy(values + i * width, data + i * bytes, (size_t)bytes);
