@@ -21,7 +21,7 @@ enum { MIN_BITS = 9, SHORT_MAX = 32, HASHED_END = 128 };
 /* A dictionary of more than half of the rows has not paid. */
 int64_t oci_string_table_entries(int64_t rows)
 {
-    return oci_min64(rows / 2 + 1, OCI_STRINGS_DISTINCT_MAX);
+    return oci_max64(1, oci_min64(rows / 2, OCI_STRINGS_DISTINCT_MAX));
 }
 
 /* At most a quarter of the slots is ever taken: hardly a string meets another one in its slot. */

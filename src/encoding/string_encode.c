@@ -137,8 +137,9 @@ static void encode_plain(oci_string_job *job)
 
 /* ---- choice ---------------------------------------------------------------------------------- */
 
-/* Blocks that are encoded like the one before, until kinds are compared again. */
-enum { BLOCKS_ALIKE = 15 };
+/* Blocks that are encoded like the one before, until kinds are compared again; less strings than that
+ * say nothing about the blocks to come. */
+enum { BLOCKS_ALIKE = 15, STRINGS_MIN = 512 };
 
 static bool encode_as(oci_string_job *job, oci_string_kind kind, int64_t worth)
 {
@@ -164,8 +165,7 @@ static void encode_best(oci_string_job *job)
     const oci_string_kind order[] = {OCI_STRINGS_DICTIONARY, rest, OCI_STRINGS_PLAIN};
     for (int i = 0; i < 3; i++) {
         if (costs.of[order[i]] != INT64_MAX && encode_as(job, order[i], costs.of[rest])) {
-            job->plan->kind = (uint8_t)order[i];
-            job->plan->blocks_left = BLOCKS_ALIKE;
+            job->plan->blocks_left = job->source.n < STRINGS_MIN ? 0 : BLOCKS_ALIKE;
             return;
         }
     }

@@ -48,8 +48,13 @@ typedef struct oci_string_header {
     int64_t extra;
 } oci_string_header;
 
+/* What was chosen for the numbers of another kind says nothing about these. */
 static inline void oci_string_put_header(oci_string_job *job, const oci_string_header *header)
 {
+    if (job->plan->kind != header->kind) {
+        *job->plan =
+            (oci_string_plan){.kind = (uint8_t)header->kind, .blocks_left = job->plan->blocks_left};
+    }
     uint8_t *to = job->out->packed + job->out->packed_at;
     oci_store_le64(to + OCI_STRINGS_AT_KIND, header->kind);
     oci_store_le64(to + OCI_STRINGS_AT_VALUE_BYTES, (uint64_t)header->value_bytes);

@@ -18,7 +18,7 @@
 typedef struct oci_string_scratch oci_string_scratch;
 
 /* Memory that scratch for blocks of up to `rows` rows of strings takes, as charged: 2 bytes per row
- * and a part that grows with rows up to 192 KiB. Longer blocks are encoded without it. */
+ * and a part that grows with rows up to 256 KiB. Longer blocks are encoded without it. */
 int64_t oci_string_scratch_bytes(int64_t rows);
 /* Takes it from the reservation. */
 OC_NODISCARD oc_status oci_string_scratch_create(int64_t rows, oci_reservation *from,

@@ -319,6 +319,49 @@ static void a_plan_is_kept_for_some_blocks_and_then_looked_at_again(void **unuse
     free_texts(&few);
 }
 
+static void few_strings_decide_for_their_block_only(void **unused)
+{
+    (void)unused;
+    oci_string_plan plan = {0};
+    for (int n = 100; n <= 1000; n += 900) {
+        texts list = {0};
+        make_few_distinct(&list, n, 10);
+        made_column made;
+        streams s;
+        make_column(&made, OCI_TYPE_UTF8, &list, 0);
+        encode_with(&made.column, &plan, n, &s);
+        assert_int_equal(kind_of(&s), OCI_STRINGS_DICTIONARY);
+        assert_int_equal(plan.blocks_left, n == 100 ? 0 : 15);
+        free_streams(&s);
+        free_column(&made);
+        free_texts(&list);
+    }
+}
+
+static void numbers_are_chosen_anew_with_the_kind(void **unused)
+{
+    (void)unused;
+    texts lists[2] = {0};
+    make_sorted(&lists[0], 2000);
+    for (int i = 0; i < 4000; i++) {
+        add_made(&lists[1], "%s", i < 2000 ? "the first half" : "the second half");
+    }
+    oci_string_plan plan = {0};
+    for (int i = 0; i < 2; i++) {
+        made_column made;
+        streams fresh, switched;
+        make_column(&made, OCI_TYPE_UTF8, &lists[i], 0);
+        encode(&made.column, &fresh);
+        plan.blocks_left = 0;
+        encode_with(&made.column, &plan, lists[i].n, &switched);
+        assert_int_equal(switched.packed_size, fresh.packed_size);
+        free_streams(&fresh);
+        free_streams(&switched);
+        free_column(&made);
+        free_texts(&lists[i]);
+    }
+}
+
 /* ---- tests: anything ------------------------------------------------------------------------- */
 
 static uint32_t next_random(uint32_t *state)
@@ -392,6 +435,8 @@ int main(void)
         cmocka_unit_test(front_coding_is_given_up_for_very_long_strings),
         cmocka_unit_test(more_rows_than_scratch_stay_plain),
         cmocka_unit_test(a_plan_is_kept_for_some_blocks_and_then_looked_at_again),
+        cmocka_unit_test(few_strings_decide_for_their_block_only),
+        cmocka_unit_test(numbers_are_chosen_anew_with_the_kind),
         cmocka_unit_test(random_strings_round_trip),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
