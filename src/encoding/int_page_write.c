@@ -2,9 +2,9 @@
  *
  * The plan needs the smallest and the largest value; these give a base and a width that all values
  * fit. Whether exceptions would make the page smaller depends on how many values need how many bits
- * above a base. Counting all of them costs more than packing them, so every 17th is counted first,
- * and only when these promise something every 4th is. What the rest is like shows when exceptions are
- * looked for: with too many of them the page is written without.
+ * above a base. Counting all of them costs more than packing them, so about 60 are counted first, and
+ * only when these promise something about 200. What the rest is like shows when exceptions are looked
+ * for: with too many of them the page is written without.
  *
  * The base is either the smallest value or, where a few are far below the others, a low one of the
  * others. Each of 16 parts of the page has its own minimum; when k parts have one of the few, the
