@@ -125,13 +125,13 @@ static void *block(int64_t bytes)
     return memory;
 }
 
-static int count_texts(const spec *s)
+static const char *choose_text(const spec *s)
 {
-    int n = 0;
+    int n = 1; /* there is one */
     while (s->texts[n] != NULL) {
         n++;
     }
-    return n;
+    return s->texts[random_in(0, n)];
 }
 
 /* The low 64 bits of the next value. */
@@ -147,7 +147,7 @@ static uint64_t make_value(const spec *s, int64_t i, int64_t *last)
                                                  : *last + 1;
         return (uint64_t)*last;
     case CYCLE: return (uint64_t)(s->low + i % s->high);
-    case CHOICE: return (uint64_t)atoi(s->texts[random_in(0, count_texts(s))]);
+    case CHOICE: return (uint64_t)atoi(choose_text(s));
     case REAL:
         if (s->type == OCI_TYPE_FLOAT64) {
             memcpy(&bits, &real, 8);
@@ -182,9 +182,9 @@ static void make_strings(const spec *s, int64_t rows, oci_column *column)
     uint8_t *offsets = block((rows + 1) * 4), *bytes = block(rows * 32);
     int64_t end = 0;
     for (int64_t i = 0; i < rows; i++) {
-        const char *text = s->texts[random_in(0, count_texts(s))];
-        memcpy(bytes + end, text, strlen(text));
-        end += (int64_t)strlen(text);
+        for (const char *text = choose_text(s); *text != '\0'; text++) {
+            bytes[end++] = (uint8_t)*text;
+        }
         oci_store_le32(offsets + (i + 1) * 4, (uint32_t)end);
     }
     column->values = offsets;
@@ -298,7 +298,7 @@ static void print(const char *name, const result *r)
 
 static oci_schema *make_schema(const set *s)
 {
-    int32_t n = 0;
+    int32_t n = 1; /* there is one */
     oci_schema *schema = NULL;
     oc_error err = {0};
     while (n < COLUMNS_MAX && s->columns[n].name != NULL) {

@@ -41,6 +41,7 @@ static void damage(fuzz_bytes *bytes, packed_bytes *packed)
 {
     int64_t at = fuzz_byte(bytes) + 256 * fuzz_below(bytes, 4);
     uint8_t value = fuzz_byte(bytes);
+    test_require(packed->packed != NULL);
     switch (fuzz_below(bytes, 4)) {
     case 0: packed->packed_size = oci_min64(packed->packed_size, at); break;
     case 1: packed->bytes_size = oci_min64(packed->bytes_size, at); break;

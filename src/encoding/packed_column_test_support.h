@@ -23,11 +23,13 @@ static inline void test_require(bool condition)
     }
 }
 
+/* A copy; never NULL. */
 static inline uint8_t *test_block(const uint8_t *from, int64_t size)
 {
-    uint8_t *block = malloc((size_t)size);
-    test_require(block != NULL || size == 0);
+    uint8_t *block = calloc(1, (size_t)size + (size == 0));
+    test_require(block != NULL);
     if (size > 0) {
+        test_require(from != NULL);
         memcpy(block, from, (size_t)size);
     }
     return block;
@@ -102,10 +104,9 @@ static inline oc_status test_unpack(const oci_schema *schema, int32_t i, int64_t
         OC_FAIL(err, OC_EBUDGET, "too large");
     }
     int64_t extra_bytes = oci_unpack_extra_bytes(schema);
-    out->slab = malloc((size_t)out->slab_size);
-    out->extra = malloc((size_t)extra_bytes);
-    test_require(out->slab != NULL || out->slab_size == 0);
-    test_require(out->extra != NULL || extra_bytes == 0);
+    out->slab = malloc((size_t)out->slab_size + (out->slab_size == 0));
+    out->extra = malloc((size_t)extra_bytes + (extra_bytes == 0));
+    test_require(out->slab != NULL && out->extra != NULL);
     oci_unpack_out to = {
         .slab = out->slab, .size = out->slab_size, .extra = out->extra, .extra_size = extra_bytes};
     oc_status status = oci_unpack_column(field, rows, &in, &to, &out->column, err);
