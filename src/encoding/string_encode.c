@@ -29,9 +29,6 @@ static int64_t bound_numbers(const oci_string_job *job)
     return most;
 }
 
-/* What saying where a string lies takes at most, most often. */
-enum { PLACE_BYTES = 4 };
-
 static void begin(oci_string_job *job, const oci_column *column)
 {
     oci_string_source *source = &job->source;
@@ -41,7 +38,8 @@ static void begin(oci_string_job *job, const oci_column *column)
     oci_string_source_measure(source, &bound->value_bytes, &longest);
     oci_string_parts_find(source, &job->parts);
     int64_t shared = job->parts.size + job->parts.short_bytes;
-    bool must_share = job->parts.n > 0 && shared + PLACE_BYTES * source->n < bound->value_bytes;
+    bool must_share = job->parts.n > 0 &&
+                      shared + OCI_STRING_PLACE_BYTES * source->n < bound->value_bytes;
     /* Fixed-size values that are shorter than two numbers are best left alone. */
     bool is_narrow = source->layout == OCI_LAYOUT_FIXED && source->width < 4;
     bound->allowed[OCI_STRINGS_PLAIN] = !must_share;
@@ -59,7 +57,7 @@ static void allow_any_of_views(oci_string_job *job)
 {
     oci_string_bound *bound = &job->bound;
     if (bound->allowed[OCI_STRINGS_SHARED]) {
-        bound->bytes += PLACE_BYTES * job->source.n;
+        bound->bytes += OCI_STRING_PLACE_BYTES * job->source.n;
     } else {
         job->parts.size = bound->value_bytes;
     }

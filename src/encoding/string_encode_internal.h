@@ -10,6 +10,9 @@
 /* Bytes behind the bound of the bytes that may be written to. */
 #define OCI_STRING_ROOM 16
 
+/* What saying where a shared string lies takes at most, most often. */
+#define OCI_STRING_PLACE_BYTES 4
+
 /* Buffers of a column of views whose used parts are kept apart. */
 #define OCI_STRING_PARTS 256
 

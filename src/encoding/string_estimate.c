@@ -49,6 +49,12 @@ static void take(oci_string_job *job, sample *s)
     s->repeats = fits && (s->n - table.n) * REPEATS_MIN >= s->n;
 }
 
+/* What `bytes` of `some` strings are for n; views may show very much. */
+static int64_t scale(int64_t bytes, int64_t some, int64_t n)
+{
+    return some == 0 ? 0 : bytes / some * n + bytes % some * n / some;
+}
+
 /* Bytes of a number per string. */
 enum { NUMBER_BYTES = 1, SHARED_MIN = 3 };
 
@@ -57,12 +63,11 @@ void oci_strings_estimate(oci_string_job *job, oci_string_costs *out)
     sample s;
     take(job, &s);
     int64_t n = job->source.n;
-    int64_t of_each = s.n > 0 ? s.n : 1;
-    out->of[OCI_STRINGS_PLAIN] = n * s.bytes / of_each + n * NUMBER_BYTES;
+    out->of[OCI_STRINGS_PLAIN] = scale(s.bytes, s.n, n) + n * NUMBER_BYTES;
     out->of[OCI_STRINGS_DICTIONARY] = s.repeats ? 0 : INT64_MAX;
-    out->of[OCI_STRINGS_SHARED] = job->bound.bytes + 4 * n;
-    bool pays = job->bound.allowed[OCI_STRINGS_FRONT] && s.shared >= SHARED_MIN * s.pairs &&
-                s.pairs > 0;
-    out->of[OCI_STRINGS_FRONT] = pays ? n * (s.bytes - s.shared) / of_each + 2 * n * NUMBER_BYTES
+    out->of[OCI_STRINGS_SHARED] = job->bound.bytes + OCI_STRING_PLACE_BYTES * n;
+    bool pays = job->bound.allowed[OCI_STRINGS_FRONT] && s.pairs > 0 &&
+                s.shared >= SHARED_MIN * s.pairs;
+    out->of[OCI_STRINGS_FRONT] = pays ? scale(s.bytes - s.shared, s.n, n) + 2 * n * NUMBER_BYTES
                                       : INT64_MAX;
 }

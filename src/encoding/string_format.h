@@ -28,6 +28,6 @@ enum {
 #define OCI_STRINGS_DISTINCT_MAX 16384
 
 /* More than any memory holds; sums of a page of lengths stay far from overflow. */
-#define OCI_STRINGS_VALUE_BYTES_MAX (INT64_C(1) << 48)
+#define OCI_STRINGS_VALUE_BYTES_MAX (INT64_C(1) << 52)
 
 #endif /* OUTCORE_ENCODING_STRING_FORMAT_H */
