@@ -1,11 +1,12 @@
 /* Vectors of byte strings, stored as lengths and bytes, as codes into a dictionary of this block's
- * distinct strings, or front-coded (length shared with the string before, rest). Byte layout:
- * docs/spill-format.md, "String vectors".
+ * distinct strings, front-coded (length shared with the string before, rest), or as places in bytes
+ * that many views show. Byte layout: docs/spill-format.md, "String vectors".
  *
- * Numbers (lengths, codes, shared lengths) are integer vectors in the packed stream; what is left of
- * the strings goes to the bytes stream. Input is a column of any layout with byte strings: 32- and
- * 64-bit offsets, views, fixed-size binary. Null slots count as empty strings whatever they hold.
- * Shared bytes of views are stored once per distinct string; a slice takes only what it shows.
+ * Numbers (lengths, codes, shared lengths, places) are integer vectors in the packed stream; what is
+ * left of the strings goes to the bytes stream. Input is a validated column of any layout with byte
+ * strings: 32- and 64-bit offsets, views, fixed-size binary. Null slots count as empty strings
+ * whatever they hold. Views that show much of the same bytes store them once; a slice takes only what
+ * it shows.
  *
  * The encoder chooses by a sample, and falls back when a dictionary outgrows its table. */
 #ifndef OUTCORE_ENCODING_STRING_VECTOR_H
