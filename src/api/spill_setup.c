@@ -74,15 +74,33 @@ static oc_status check_folders(const oci_io *io, const oci_spill_manager *spill,
     return OC_OK;
 }
 
+static oci_spill_encoding encoding_of(oc_spill_encoding encoding)
+{
+    switch (encoding) {
+    case OC_SPILL_ENCODING_PLAIN: return OCI_SPILL_ENCODING_PLAIN;
+    case OC_SPILL_ENCODING_LENGTHS: return OCI_SPILL_ENCODING_LENGTHS;
+    default: return OCI_SPILL_ENCODING_AUTO;
+    }
+}
+
 oc_status oci_spill_set_up(const oci_env *env, const oci_spill_request *request,
                            oci_spill_manager **out, oc_error *err)
 {
     const char *fallback = default_folder();
     bool has_folders = request->temp_dirs != NULL && request->n_temp_dirs > 0;
-    OC_TRY(oci_spill_manager_create(env->io, has_folders ? request->temp_dirs : &fallback,
-                                    has_folders ? (int32_t)request->n_temp_dirs : 1,
-                                    request->disk_limit, codec_of(request->codec), request->level,
-                                    out, err));
+    oci_spill_settings settings = {
+        .folders = has_folders ? request->temp_dirs : &fallback,
+        .n_folders = has_folders ? (int32_t)request->n_temp_dirs : 1,
+        .disk_limit = request->disk_limit,
+        .is_codec_auto = request->codec == OC_CODEC_AUTO,
+        .codec = codec_of(request->codec),
+        .level = request->level,
+        .encoding = encoding_of(request->encoding),
+        .no_checksums = request->without_checksums,
+        .is_sealed = request->encrypt,
+        .clock = env->clock,
+    };
+    OC_TRY(oci_spill_manager_create(env->io, &settings, out, err));
     oc_status status = check_folders(env->io, *out, err);
     if (status != OC_OK) {
         oci_spill_manager_release(*out);
@@ -93,11 +111,15 @@ oc_status oci_spill_set_up(const oci_env *env, const oci_spill_request *request,
 
 const char *oci_spill_codec_name(const oci_spill_manager *spill)
 {
-    return oci_codec_name(spill->codec);
+    return spill->settings.is_codec_auto ? "auto" : oci_codec_name(spill->settings.codec);
 }
 
 const char *oci_spill_encoding_name(const oci_spill_manager *spill)
 {
-    (void)spill;
-    return "plain";
+    switch (spill->settings.encoding) {
+    case OCI_SPILL_ENCODING_PLAIN: return "plain";
+    case OCI_SPILL_ENCODING_LENGTHS: return "lengths";
+    case OCI_SPILL_ENCODING_AUTO: break;
+    }
+    return "auto";
 }

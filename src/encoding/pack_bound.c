@@ -170,11 +170,18 @@ void oci_packer_bound(const oci_packer *packer, int32_t i, const oci_column *col
  * binary stand for nothing. */
 typedef struct any_batch {
     int64_t slab_bytes;
+    int64_t rows;       /* of the node at hand at most */
     int64_t headers;    /* and begun pages */
     int64_t bytes_room; /* behind bytes */
     int64_t lengths;
     int64_t scratch;
 } any_batch;
+
+/* Rows of a node that have `width` bytes of the slab each. */
+static int64_t rows_max(const any_batch *any, int64_t width)
+{
+    return oci_min64(any->rows, any->slab_bytes / width + 1);
+}
 
 static void use_scratch(any_batch *any, int64_t bytes)
 {
@@ -192,7 +199,7 @@ static void add_strings(const oci_field *field, any_batch *any)
     oci_strings_bound(&(oci_column){.field = field}, &packed, &bytes);
     any->headers += packed;
     any->bytes_room += bytes;
-    any->scratch = oci_max64(any->scratch, oci_string_scratch_bytes(any->slab_bytes / width + 1));
+    any->scratch = oci_max64(any->scratch, oci_string_scratch_bytes(rows_max(any, width)));
 }
 
 static void add_node(const oci_field *field, any_batch *any)
@@ -207,18 +214,25 @@ static void add_node(const oci_field *field, any_batch *any)
         add_strings(field, any);
     }
     if (field->dictionary != NULL) { /* all of its values are used: not more than rows */
-        use_scratch(any, oci_pack_marks_bytes(any->slab_bytes / field->byte_width + 1));
+        use_scratch(any, oci_pack_marks_bytes(rows_max(any, field->byte_width)));
         add_node(field->dictionary, any);
+    }
+    int64_t rows = any->rows;
+    oci_layout layout = oci_field_layout(field);
+    if (layout != OCI_LAYOUT_STRUCT && layout != OCI_LAYOUT_SPARSE_UNION) {
+        any->rows = INT64_MAX;
     }
     for (int32_t i = 0; i < field->n_children; i++) {
         add_node(&field->children[i], any);
     }
+    any->rows = rows;
 }
 
-void oci_packer_bound_bytes(const oci_packer *packer, int64_t slab_bytes, oci_packed_bound *out)
+void oci_packer_bound_bytes(const oci_packer *packer, int64_t slab_bytes, int64_t rows,
+                            oci_packed_bound *out)
 {
     const oci_schema *schema = oci_packer_schema(packer);
-    any_batch any = {.slab_bytes = slab_bytes};
+    any_batch any = {.slab_bytes = slab_bytes, .rows = rows};
     for (int32_t i = 0; i < schema->n_fields; i++) {
         add_node(&schema->fields[i], &any);
     }

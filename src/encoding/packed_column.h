@@ -35,9 +35,11 @@ typedef struct oci_packed_bound {
 void oci_packer_bound(const oci_packer *packer, int32_t i, const oci_column *column,
                       oci_packed_bound *out);
 /* The same for all columns of any compact batch (gather output) of this schema with a slab of
- * `slab_bytes` together: the sums of what oci_packer_bound() says of each, and the largest scratch.
+ * `slab_bytes` and up to `rows` rows (INT64_MAX: any number) together: the sums of what
+ * oci_packer_bound() says of each, and the largest scratch, which is what rows bound.
  * `both` is slab_bytes and about a hundredth, and some 100 bytes a node. */
-void oci_packer_bound_bytes(const oci_packer *packer, int64_t slab_bytes, oci_packed_bound *out);
+void oci_packer_bound_bytes(const oci_packer *packer, int64_t slab_bytes, int64_t rows,
+                            oci_packed_bound *out);
 
 /* Packs column `i`. Scratch is taken from `from` and given back to it. Dictionaries of which not
  * all values are used (never in a compact batch) also take memory from the account of `from` while

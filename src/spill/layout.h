@@ -42,20 +42,32 @@ oci_schema *oci_spill_layout_physical(const oci_spill_layout *layout); /* with m
 oci_column_layout oci_spill_layout_of(const oci_spill_layout *layout, int32_t column);
 bool oci_spill_layout_is_plain(const oci_spill_layout *layout); /* every column */
 
-/* From a compact or any logical batch to a physical one. Plain columns share the batch's memory; the
- * others are made in one slab, paid from `from`. `packer` was made for the logical schema. The result
- * keeps `batch` alive. */
+/* Whether the columns of this batch fit: rows and bytes of packed columns are counted with int32. A
+ * plain layout holds any batch. */
+bool oci_spill_layout_can_hold(const oci_spill_layout *layout, const oci_packer *packer,
+                               const oci_batch *batch);
+/* From a compact or any logical batch to a physical one. Plain columns share the batch's memory, as
+ * do the bytes of LENGTHS; the rest is made in one slab, paid from `from`. `packer` was made for the
+ * logical schema (NULL when nothing is packed). The batch must outlive the result. OC_EDATA: offsets
+ * that do not ascend. */
 OC_NODISCARD oc_status oci_spill_layout_encode(const oci_spill_layout *layout, oci_packer *packer,
                                                oci_batch *batch, oci_reservation *from,
                                                oci_batch **out, oc_error *err);
-/* What encode takes from the reservation at most for any compact batch with a slab of `slab_bytes`,
- * whatever the layout; and the slab of the physical batch alone. */
-int64_t oci_spill_layout_space_for(const oci_packer *packer, int64_t slab_bytes);
-int64_t oci_spill_layout_slab_bound(const oci_packer *packer, int64_t slab_bytes);
+/* Releases such a batch, and gives what its slab took back to the reservation. NULL is fine. */
+void oci_spill_layout_give_back(oci_batch *physical, oci_reservation *from);
 
-/* Back: a logical batch from a physical one (taken, also on failure). A plain layout gives it as it
- * is, with the labels of the logical schema. New memory is exactly what the values take, from `mem`.
- * Nothing is believed: OC_EDATA for what does not fit together. */
+/* For any compact batch with a slab of `slab_bytes` and up to `rows` rows: bytes of the slab that encode makes at most, and
+ * scratch memory, as charged, that it takes beside it for a while. */
+typedef struct oci_layout_bound {
+    int64_t slab_bytes;
+    int64_t scratch;
+} oci_layout_bound;
+oci_layout_bound oci_spill_layout_bound(const oci_spill_layout *layout, const oci_packer *packer,
+                                        int64_t slab_bytes, int64_t rows);
+
+/* Back: a logical batch from a physical one that the IPC decoder made (taken, also on failure). A
+ * plain layout gives it as it is. Else all values, those of plain columns too, lie in one new slab of
+ * exactly their size from `mem`. Nothing is believed: OC_EDATA for what does not fit together. */
 OC_NODISCARD oc_status oci_spill_layout_decode(const oci_spill_layout *layout, oci_batch *physical,
                                                oci_mem *mem, oci_batch **out, oc_error *err);
 

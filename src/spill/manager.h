@@ -14,16 +14,48 @@
 #include <stdatomic.h>
 
 #include "base/env.h"
+#include "base/random.h"
+#include "base/thread.h"
 #include "codec/codec.h"
+#include "spill/codec_choice.h"
+#include "spill/seal.h"
 
 typedef struct oci_spill_counters {
     _Atomic int64_t spill_count;   /* runs written */
     _Atomic int64_t spilled_bytes; /* written, ever */
     _Atomic int64_t spilled_rows;
+    _Atomic int64_t memory_bytes; /* what was spilled took in memory: memory / spilled = ratio */
     _Atomic int64_t read_back_bytes;
+    _Atomic int64_t writes;   /* calls */
     _Atomic int64_t disk_now; /* written and not yet given back */
     _Atomic int64_t disk_peak;
+    /* Nanoseconds of work, summed over threads. */
+    _Atomic int64_t encode_ns; /* packing and compressing */
+    _Atomic int64_t write_ns;
+    _Atomic int64_t read_ns;
+    _Atomic int64_t decode_ns;
 } oci_spill_counters;
+
+typedef enum oci_spill_encoding {
+    OCI_SPILL_ENCODING_AUTO,    /* per column what is smallest */
+    OCI_SPILL_ENCODING_PLAIN,   /* as Arrow lays it out */
+    OCI_SPILL_ENCODING_LENGTHS, /* strings as lengths and bytes, when a codec is on */
+} oci_spill_encoding;
+
+/* How spill files are written. */
+typedef struct oci_spill_settings {
+    const char *const *folders; /* copied */
+    int32_t n_folders;
+    int64_t disk_limit; /* bytes that exist at one moment, 0 = none */
+    bool is_codec_auto; /* measured; `codec` and `level` do not count then */
+    oci_codec_id codec;
+    int level; /* of zstd, 0 = default */
+    oci_spill_encoding encoding;
+    bool no_checksums;        /* neither written nor verified */
+    bool is_sealed;           /* encrypted, instead of checksums */
+    const oci_clock *clock;   /* NULL = the system's; must outlive the manager, like ... */
+    const oci_random *random; /* ... this, which is asked only when files are sealed */
+} oci_spill_settings;
 
 typedef struct oci_spill_manager {
     oci_spill_counters counters;
@@ -31,22 +63,23 @@ typedef struct oci_spill_manager {
     const oci_io *io;
     char **folders; /* n_folders names */
     int32_t n_folders;
-    int64_t disk_limit; /* 0 = none */
-    oci_codec_id codec;
-    int codec_level;
+    oci_spill_settings settings; /* without the folders */
+    oci_codec_choice *choice;    /* NULL unless is_codec_auto */
+    oci_seal *seal;              /* NULL unless is_sealed */
     _Atomic uint32_t next_folder;
     _Atomic int32_t operators; /* operators of the context that are at work ... */
     _Atomic int32_t waiting;   /* ... and those that wait for memory the others hold */
     _Atomic int32_t references;
 } oci_spill_manager;
 
-/* Copies the folder names. */
-OC_NODISCARD oc_status oci_spill_manager_create(const oci_io *io, const char *const *folders,
-                                                int32_t n_folders, int64_t disk_limit,
-                                                oci_codec_id codec, int codec_level,
+/* OC_EUNSUPPORTED: encryption is wanted and not built in. */
+OC_NODISCARD oc_status oci_spill_manager_create(const oci_io *io,
+                                                const oci_spill_settings *settings,
                                                 oci_spill_manager **out, oc_error *err);
 oci_spill_manager *oci_spill_manager_retain(oci_spill_manager *manager);
 void oci_spill_manager_release(oci_spill_manager *manager); /* NULL is fine */
+/* Nanoseconds of the manager's clock. */
+int64_t oci_spill_now(const oci_spill_manager *manager);
 
 typedef struct oci_spill_file oci_spill_file;
 
@@ -54,6 +87,9 @@ typedef struct oci_spill_file oci_spill_file;
  * Retains the manager. */
 OC_NODISCARD oc_status oci_spill_file_open(oci_spill_manager *manager, oci_spill_file **out,
                                            oc_error *err);
+/* The same for a file with a name, which the caller opened and which is taken, also on failure. */
+OC_NODISCARD oc_status oci_spill_file_wrap(oci_spill_manager *manager, oci_file *file, int64_t size,
+                                           oci_spill_file **out, oc_error *err);
 /* Closes it; its disk space is free with that. NULL is fine. */
 void oci_spill_file_close(oci_spill_file *file);
 
@@ -68,6 +104,8 @@ OC_NODISCARD oc_status oci_spill_read(oci_spill_file *file, void *data, int64_t 
 /* Gives the disk space of a range back; it must not be read again. Any thread. */
 void oci_spill_discard(oci_spill_file *file, int64_t offset, int64_t size);
 int64_t oci_spill_file_end(const oci_spill_file *file);
+/* What errors call it: "spill file in /tmp", or the name of a file that was wrapped. */
+const char *oci_spill_file_name(const oci_spill_file *file);
 oci_spill_manager *oci_spill_file_manager(const oci_spill_file *file);
 
 #endif /* OUTCORE_SPILL_MANAGER_H */

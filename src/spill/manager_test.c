@@ -35,9 +35,9 @@ static oci_spill_manager *make_manager(const oci_io *io, const char *const *fold
                                        int32_t n_folders, int64_t disk_limit)
 {
     oci_spill_manager *manager = NULL;
-    assert_int_equal(oci_spill_manager_create(io, folders, n_folders, disk_limit, OCI_CODEC_NONE, 0,
-                                              &manager, NULL),
-                     OC_OK);
+    oci_spill_settings settings = {
+        .folders = folders, .n_folders = n_folders, .disk_limit = disk_limit};
+    assert_int_equal(oci_spill_manager_create(io, &settings, &manager, NULL), OC_OK);
     return manager;
 }
 

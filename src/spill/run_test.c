@@ -74,9 +74,8 @@ typedef struct fixture {
     oci_spill_file *file;
 } fixture;
 
-static void set_up(fixture *f, oci_codec_id codec, bool with_worker, int64_t disk_limit)
+static void set_up_with(fixture *f, const oci_spill_settings *settings, bool with_worker)
 {
-    const char *folder = "/tmp";
     *f = (fixture){.io = *oci_posix_io()};
     f->io.open = spy_open;
     spy = (struct spy){.file_end = -1, .flip_at = -1};
@@ -85,10 +84,17 @@ static void set_up(fixture *f, oci_codec_id codec, bool with_worker, int64_t dis
     if (with_worker) {
         assert_int_equal(oci_worker_create(oci_system_threads(), &f->worker, NULL), OC_OK);
     }
-    assert_int_equal(
-        oci_spill_manager_create(&f->io, &folder, 1, disk_limit, codec, 0, &f->manager, NULL),
-        OC_OK);
+    assert_int_equal(oci_spill_manager_create(&f->io, settings, &f->manager, NULL), OC_OK);
     assert_int_equal(oci_spill_file_open(f->manager, &f->file, NULL), OC_OK);
+}
+
+static const char *const folder = "/tmp";
+
+static void set_up(fixture *f, oci_codec_id codec, bool with_worker, int64_t disk_limit)
+{
+    oci_spill_settings settings = {
+        .folders = &folder, .n_folders = 1, .disk_limit = disk_limit, .codec = codec};
+    set_up_with(f, &settings, with_worker);
 }
 
 static void tear_down(fixture *f)
@@ -185,27 +191,28 @@ static oci_run_extent write_run(oci_run_writer *writer, const blocks *b)
 
 static oci_run_cursor cursor_of(const fixture *f, const oci_run_extent *extent)
 {
-    return (oci_run_cursor){.file = f->file,
-                            .at = extent->offset,
-                            .end = extent->offset + extent->bytes,
-                            .discarded = extent->offset};
+    oci_run_cursor cursor;
+    oci_run_cursor_start(&cursor, f->file, extent);
+    cursor.is_kept = true;
+    return cursor;
 }
 
-static oci_ipc_decoder *make_decoder(const fixture *f, oci_schema *schema)
+static oci_run_decoder *make_decoder(const fixture *f, oci_schema *schema)
 {
-    oci_ipc_decoder *decoder = NULL;
-    assert_int_equal(oci_ipc_decoder_create(schema, NULL, true, f->mem, &decoder, NULL), OC_OK);
+    oci_run_decoder *decoder = NULL;
+    assert_int_equal(oci_run_decoder_create(f->manager, schema, true, f->mem, &decoder, NULL),
+                     OC_OK);
     return decoder;
 }
 
 static void check_run(const fixture *f, const oci_run_extent *extent, const blocks *b)
 {
-    oci_ipc_decoder *decoder = make_decoder(f, b->schema);
+    oci_run_decoder *decoder = make_decoder(f, b->schema);
     oci_run_cursor cursor = cursor_of(f, extent);
     oc_error err = {0};
     oci_batch *batch;
     for (int32_t i = 0; i < N_BLOCKS; i++) {
-        if (oci_run_cursor_next(&cursor, decoder, f->mem, &batch, &err) != OC_OK) {
+        if (oci_run_cursor_next(&cursor, decoder, &batch, &err) != OC_OK) {
             fail_msg("%s", err.message);
         }
         assert_non_null(batch);
@@ -214,10 +221,10 @@ static void check_run(const fixture *f, const oci_run_extent *extent, const bloc
         oci_batch_release(batch);
     }
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(oci_run_cursor_next(&cursor, decoder, f->mem, &batch, NULL), OC_OK);
+        assert_int_equal(oci_run_cursor_next(&cursor, decoder, &batch, NULL), OC_OK);
         assert_null(batch);
     }
-    oci_ipc_decoder_destroy(decoder);
+    oci_run_decoder_destroy(decoder);
 }
 
 /* ---- what comes back ------------------------------------------------------------------------- */
@@ -279,17 +286,19 @@ static void runs_lie_one_behind_the_other_in_one_file(void **state)
         check_run(&f, &extents[i], i % 2 == 0 ? &small : &large);
     }
     /* Read as one extent they are one run, which is what sorted input makes. */
-    oci_run_extent all = {.offset = 0, .bytes = extents[5].offset + extents[5].bytes};
+    oci_run_extent all = {.bytes = extents[5].offset + extents[5].bytes,
+                          .rows = 3 * small.rows + 3 * large.rows,
+                          .blocks = 6 * N_BLOCKS};
     oci_run_cursor cursor = cursor_of(&f, &all);
-    oci_ipc_decoder *decoder = make_decoder(&f, small.schema);
+    oci_run_decoder *decoder = make_decoder(&f, small.schema);
     oci_batch *batch;
     int64_t rows = 0;
-    while (oci_run_cursor_next(&cursor, decoder, f.mem, &batch, NULL) == OC_OK && batch != NULL) {
+    while (oci_run_cursor_next(&cursor, decoder, &batch, NULL) == OC_OK && batch != NULL) {
         rows += batch->length;
         oci_batch_release(batch);
     }
     assert_int_equal(rows, 3 * small.rows + 3 * large.rows);
-    oci_ipc_decoder_destroy(decoder);
+    oci_run_decoder_destroy(decoder);
     oci_run_writer_destroy(writer);
     release_blocks(&small);
     release_blocks(&large);
@@ -348,6 +357,7 @@ static void counters_are_exact(void **state)
         check_run(&f, &extent, &b);
         assert_int_equal(atomic_load(&n->read_back_bytes), extent.bytes);
         oci_run_cursor cursor = cursor_of(&f, &extent);
+        cursor.is_kept = false;
         oci_run_cursor_finish(&cursor);
         oci_run_cursor_finish(&cursor);
         assert_int_equal(atomic_load(&n->disk_now), extent.offset);
@@ -388,7 +398,9 @@ static void uncompressed_slabs_are_written_where_they_lie(void **state)
     const char *columns[] = {"k=l", "s=u", "p=d:15,2"};
     fixture f;
     blocks b;
-    set_up(&f, OCI_CODEC_NONE, false, 0);
+    oci_spill_settings settings = {
+        .folders = &folder, .n_folders = 1, .encoding = OCI_SPILL_ENCODING_PLAIN};
+    set_up_with(&f, &settings, false);
     make_blocks(&f, columns, 3, 1, 0, &b);
     oci_run_writer *writer = make_writer(&f, b.schema);
     int64_t head = oci_run_writer_head_bytes(writer);
@@ -420,7 +432,8 @@ static void what_was_reserved_is_enough_for_blocks_of_that_size(void **state)
         set_up(&f, codecs[c], false, 0);
         make_blocks(&f, mixed, 4, 2000, 0, &b);
         oci_run_writer *writer = make_writer(&f, b.schema);
-        int64_t space = oci_run_writer_space_for(writer, b.batches[0]->slab_bytes);
+        int64_t space =
+            oci_run_writer_space_for(writer, b.batches[0]->slab_bytes, b.batches[0]->length);
         assert_int_equal(oci_run_writer_reserve(writer, space, NULL), OC_OK);
         /* Nothing else is left but what the schema message takes. */
         oci_reservation rest = {.mem = f.mem};
@@ -498,17 +511,18 @@ static void an_abandoned_run_gives_its_bytes_back(void **state)
 static oc_status read_all(const fixture *f, const oci_run_extent *extent, oci_schema *schema,
                           int64_t *rows, oc_error *err)
 {
-    oci_ipc_decoder *decoder = make_decoder(f, schema);
+    oci_run_decoder *decoder = make_decoder(f, schema);
     oci_run_cursor cursor = cursor_of(f, extent);
     oc_status status;
     oci_batch *batch;
     *rows = 0;
-    while ((status = oci_run_cursor_next(&cursor, decoder, f->mem, &batch, err)) == OC_OK &&
+    while ((status = oci_run_cursor_next(&cursor, decoder, &batch, err)) == OC_OK &&
            batch != NULL) {
         *rows += batch->length;
         oci_batch_release(batch);
     }
-    oci_ipc_decoder_destroy(decoder);
+    oci_run_cursor_finish(&cursor);
+    oci_run_decoder_destroy(decoder);
     return status;
 }
 
@@ -528,28 +542,21 @@ static void a_cut_at_any_byte_is_noticed(void **state)
             spy.file_end = end;
             assert_int_equal(read_all(&f, &extent, b.schema, &rows, &err), OC_EDATA);
             assert_true(err.message[0] != '\0');
-            assert_true(rows < b.rows || end > extent.bytes - 16);
         }
         spy.file_end = -1;
-        /* An extent that is cut is noticed unless it ends with a message. */
-        int64_t unnoticed = 0;
+        /* So is an extent that is cut. */
         for (int64_t bytes = 0; bytes < extent.bytes; bytes++) {
             int64_t rows;
             oci_run_extent cut = {.bytes = bytes};
-            oc_status status = read_all(&f, &cut, b.schema, &rows, NULL);
-            assert_true(status == OC_OK || status == OC_EDATA);
-            unnoticed += status == OC_OK;
+            assert_int_equal(read_all(&f, &cut, b.schema, &rows, NULL), OC_EDATA);
         }
-        assert_true(unnoticed <= 2 + 2 * N_BLOCKS);
         oci_run_writer_destroy(writer);
         release_blocks(&b);
         tear_down(&f);
     }
 }
 
-/* Bodies have no checksums: a flip there changes values or nothing; what is checked is that it does
- * no harm. */
-static void flipped_bytes_do_no_harm(void **state)
+static void a_flipped_byte_is_noticed(void **state)
 {
     (void)state;
     for (size_t c = 0; c < 3; c++) {
@@ -560,7 +567,6 @@ static void flipped_bytes_do_no_harm(void **state)
         oci_run_writer *writer = make_writer(&f, b.schema);
         oci_run_extent extent = write_run(writer, &b);
         static const uint8_t flips[] = {0x01, 0x80, 0xff};
-        int64_t reported = 0;
         for (int64_t at = 0; at < extent.bytes; at++) {
             for (size_t i = 0; i < sizeof flips; i++) {
                 spy.flip_at = at;
@@ -568,14 +574,12 @@ static void flipped_bytes_do_no_harm(void **state)
                 int64_t rows;
                 oc_error err = {0};
                 oc_status status = read_all(&f, &extent, b.schema, &rows, &err);
-                if (status != OC_OK && status != OC_EDATA && status != OC_EUNSUPPORTED) {
+                if (status != OC_EDATA && status != OC_EUNSUPPORTED) {
                     fail_msg("byte %d: %s: %s", (int)at, oc_status_name(status), err.message);
                 }
-                reported += status != OC_OK;
             }
         }
         spy.flip_at = -1;
-        assert_true(reported > extent.bytes / 8);
         check_run(&f, &extent, &b);
         oci_run_writer_destroy(writer);
         release_blocks(&b);
@@ -599,34 +603,37 @@ static oc_status round_trip(oci_fault_plan *plan, oci_codec_id codec, bool with_
     oci_budget *budget = NULL;
     oci_mem *mem = NULL;
     oci_run_writer *writer = NULL;
-    oci_ipc_decoder *decoder = NULL;
+    oci_run_decoder *decoder = NULL;
     oci_run_extent extents[2] = {{0}};
+    oci_run_cursor cursor = {0};
     oc_error err = {0};
     oc_status status = OC_OK;
     OC_GOTO(oci_budget_create(8 * MIB, oci_fault_allocator(plan), &budget, &err));
     OC_GOTO(oci_mem_open(budget, "faulty", &mem, &err));
     OC_GOTO(oci_spill_file_open(f.manager, &f.file, &err));
     OC_GOTO(oci_run_writer_create(f.file, b.schema, mem, f.worker, &writer, &err));
-    OC_GOTO(oci_ipc_decoder_create(b.schema, NULL, true, mem, &decoder, &err));
+    OC_GOTO(oci_run_decoder_create(f.manager, b.schema, true, mem, &decoder, &err));
     for (int i = 0; i < 2; i++) {
         OC_GOTO(try_write_run(writer, &b, &extents[i], &err));
     }
     for (int i = 0; i < 2; i++) {
-        oci_run_cursor cursor = cursor_of(&f, &extents[i]);
+        cursor = cursor_of(&f, &extents[i]);
+        cursor.is_kept = false;
         oci_batch *batch = NULL;
         for (int block = 0; block < N_BLOCKS; block++) {
-            OC_GOTO(oci_run_cursor_next(&cursor, decoder, mem, &batch, &err));
+            OC_GOTO(oci_run_cursor_next(&cursor, decoder, &batch, &err));
             assert_true(oci_batch_equal(batch, b.batches[block]));
             oci_batch_release(batch);
         }
-        OC_GOTO(oci_run_cursor_next(&cursor, decoder, mem, &batch, &err));
+        OC_GOTO(oci_run_cursor_next(&cursor, decoder, &batch, &err));
         assert_null(batch);
         oci_run_cursor_finish(&cursor);
     }
 done:
     assert_true(status == OC_OK || err.message[0] != '\0');
+    oci_run_cursor_finish(&cursor);
     oci_run_writer_destroy(writer);
-    oci_ipc_decoder_destroy(decoder);
+    oci_run_decoder_destroy(decoder);
     if (mem != NULL) {
         assert_int_equal(oci_mem_held(mem), 0);
     }
@@ -682,7 +689,7 @@ int main(void)
         cmocka_unit_test(an_error_stays_until_the_next_run),
         cmocka_unit_test(an_abandoned_run_gives_its_bytes_back),
         cmocka_unit_test(a_cut_at_any_byte_is_noticed),
-        cmocka_unit_test(flipped_bytes_do_no_harm),
+        cmocka_unit_test(a_flipped_byte_is_noticed),
         cmocka_unit_test(every_failing_operation_gives_everything_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,27 @@
-/* Writes runs. See run.h for the format and the order of calls.
+/* Writes runs. See run.h for the format and the order of calls, and block_encoder.h for how a batch
+ * becomes a block.
  *
  * The struct comes from malloc, one per operator.
  *
  * One batch is in flight at most: add() waits until the worker is done with the one before, so that
- * memory is two slabs and one encode buffer. The encoder and the fields below "worker side" belong
+ * memory is two slabs and what encoding takes. The encoder and the fields below "worker side" belong
  * to the worker while the task is in flight, and to the caller otherwise; oci_worker_wait() is the
  * hand-over in both directions. */
 #include "spill/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "ipc/encoder.h"
+#include "base/bits.h"
+#include "spill/block_encoder.h"
 
 struct oci_run_writer {
     oci_spill_file *file;
+    oci_spill_manager *manager;
     oci_mem *mem;
     oci_worker *worker;
-    oci_ipc_encoder *encoder;
-    oci_reservation space; /* pays for the encoder's buffer */
+    oci_block_encoder *encoder;
+    oci_reservation space; /* pays for what encoding takes */
     oci_task task;
     bool in_run;
 
@@ -30,27 +34,40 @@ struct oci_run_writer {
 
 static void write_block(void *arg);
 
-oc_status oci_run_writer_create(oci_spill_file *file, oci_schema *schema, oci_mem *mem,
-                                oci_worker *worker, oci_run_writer **out, oc_error *err)
+/* ---- life ------------------------------------------------------------------------------------ */
+
+oc_status oci_run_writer_prepare(oci_spill_manager *manager, oci_schema *schema, oci_mem *mem,
+                                 oci_worker *worker, oci_run_writer **out, oc_error *err)
 {
     oci_run_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL) {
         OC_FAIL(err, OC_ENOMEM, "could not set up a spill writer: out of memory");
     }
-    oci_spill_manager *manager = oci_spill_file_manager(file);
-    oc_status status = oci_ipc_encoder_create(schema, manager->codec, manager->codec_level, mem,
-                                              &writer->encoder, err);
+    oc_status status = oci_block_encoder_create(manager, schema, mem, &writer->encoder, err);
     if (status != OC_OK) {
         free(writer);
         return status;
     }
-    writer->file = file;
+    writer->manager = oci_spill_manager_retain(manager);
     writer->mem = mem;
     writer->worker = worker;
     writer->space.mem = mem;
     writer->task.run = write_block;
     writer->task.arg = writer;
     *out = writer;
+    return OC_OK;
+}
+
+void oci_run_writer_set_file(oci_run_writer *writer, oci_spill_file *file)
+{
+    writer->file = file;
+}
+
+oc_status oci_run_writer_create(oci_spill_file *file, oci_schema *schema, oci_mem *mem,
+                                oci_worker *worker, oci_run_writer **out, oc_error *err)
+{
+    OC_TRY(oci_run_writer_prepare(oci_spill_file_manager(file), schema, mem, worker, out, err));
+    oci_run_writer_set_file(*out, file);
     return OC_OK;
 }
 
@@ -67,19 +84,20 @@ void oci_run_writer_destroy(oci_run_writer *writer)
         return;
     }
     oci_run_writer_abandon(writer);
-    oci_ipc_encoder_destroy(writer->encoder);
+    oci_block_encoder_destroy(writer->encoder);
     oci_reservation_release(&writer->space);
+    oci_spill_manager_release(writer->manager);
     free(writer);
 }
 
 int64_t oci_run_writer_head_bytes(const oci_run_writer *writer)
 {
-    return oci_ipc_encoder_head_bytes(writer->encoder);
+    return oci_block_encoder_head_bytes(writer->encoder);
 }
 
-int64_t oci_run_writer_space_for(const oci_run_writer *writer, int64_t slab_bytes)
+int64_t oci_run_writer_space_for(const oci_run_writer *writer, int64_t slab_bytes, int64_t rows)
 {
-    return oci_mem_charge_of(oci_ipc_encoder_bound_bytes(writer->encoder, slab_bytes));
+    return oci_block_encoder_space_for(writer->encoder, slab_bytes, rows);
 }
 
 oc_status oci_run_writer_reserve(oci_run_writer *writer, int64_t bytes, oc_error *err)
@@ -90,52 +108,72 @@ oc_status oci_run_writer_reserve(oci_run_writer *writer, int64_t bytes, oc_error
     return oci_mem_try_reserve(writer->mem, &writer->space, bytes, err);
 }
 
+void oci_run_writer_unreserve(oci_run_writer *writer)
+{
+    wait_for_task(writer);
+    oci_reservation_release(&writer->space);
+    writer->space.mem = writer->mem;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
 /* Appends to the file and to the extent of the run. */
 static oc_status append(oci_run_writer *writer, const uint8_t *data, int64_t size, oc_error *err)
 {
     int64_t offset;
+    int64_t start = oci_spill_now(writer->manager);
     OC_TRY(oci_spill_append(writer->file, data, size, &offset, err));
+    int64_t ns = oci_spill_now(writer->manager) - start;
+    atomic_fetch_add(&writer->manager->counters.write_ns, ns);
+    if (writer->manager->choice != NULL) {
+        oci_codec_choice_note_write(writer->manager->choice, size, ns);
+    }
     writer->extent.bytes += size;
     return OC_OK;
 }
 
-oc_status oci_run_writer_begin(oci_run_writer *writer, oc_error *err)
+static void widen(int64_t *most, int64_t value)
 {
-    wait_for_task(writer);
-    writer->extent = (oci_run_extent){.offset = oci_spill_file_end(writer->file)};
-    writer->status = OC_OK;
-    writer->in_run = true;
-    uint8_t *data;
-    int64_t size;
-    OC_TRY(oci_ipc_encode_schema(writer->encoder, &data, &size, err));
-    return append(writer, data, size, err);
+    *most = oci_max64(*most, value);
 }
 
-static oc_status encode_and_write(oci_run_writer *writer, const oci_batch *batch, oc_error *err)
+/* A block is on disk. */
+static void count_block(oci_run_writer *writer, const oci_batch *batch, const oci_block *block)
 {
-    uint8_t *data;
-    int64_t size;
-    /* Every block stands alone: dictionaries are sent with each. */
-    oci_ipc_encoder_restart(writer->encoder);
-    OC_TRY(oci_ipc_encode_batch(writer->encoder, batch, &writer->space, &data, &size, err));
-    oc_status status = append(writer, data, size, err);
-    /* The buffer goes back to what was set aside, to pay for the next block. */
-    oci_ipc_encoder_trim(writer->encoder, &writer->space);
-    OC_TRY(status);
     oci_run_extent *extent = &writer->extent;
     extent->blocks++;
     extent->rows += batch->length;
-    if (batch->length > extent->block_rows_max) {
-        extent->block_rows_max = batch->length;
+    widen(&extent->block_rows_max, batch->length);
+    widen(&extent->block_bytes_max, block->bytes);
+    widen(&extent->slab_bytes_max, block->slab_bytes);
+    widen(&extent->read_bytes_max, block->read_bytes);
+    oci_spill_counters *counters = &writer->manager->counters;
+    atomic_fetch_add(&counters->spilled_rows, batch->length);
+    atomic_fetch_add(&counters->memory_bytes, block->plain_bytes);
+}
+
+static oc_status encode_block(oci_run_writer *writer, oci_batch *batch, oci_block *block,
+                              oc_error *err)
+{
+    int64_t start = oci_spill_now(writer->manager);
+    OC_TRY(oci_block_encoder_encode(writer->encoder, batch, &writer->space, block, err));
+    atomic_fetch_add(&writer->manager->counters.encode_ns, oci_spill_now(writer->manager) - start);
+    if (writer->manager->choice != NULL) {
+        oci_codec_choice_note_encode(writer->manager->choice, block->codec, block->body_bytes,
+                                     block->bytes, block->codec_ns);
     }
-    if (size > extent->block_bytes_max) {
-        extent->block_bytes_max = size;
+    return OC_OK;
+}
+
+static oc_status encode_and_write(oci_run_writer *writer, oci_batch *batch, oc_error *err)
+{
+    oci_block block;
+    OC_TRY(encode_block(writer, batch, &block, err));
+    if (block.opening_bytes > 0) {
+        OC_TRY(append(writer, block.opening, block.opening_bytes, err));
     }
-    int64_t slab = oci_mem_charge_of(batch->slab_bytes);
-    if (slab > extent->slab_bytes_max) {
-        extent->slab_bytes_max = slab;
-    }
-    atomic_fetch_add(&oci_spill_file_manager(writer->file)->counters.spilled_rows, batch->length);
+    OC_TRY(append(writer, block.data, block.bytes, err));
+    count_block(writer, batch, &block);
     return OC_OK;
 }
 
@@ -145,9 +183,23 @@ static void write_block(void *arg)
     oci_run_writer *writer = arg;
     if (writer->status == OC_OK) {
         writer->status = encode_and_write(writer, writer->batch, &writer->error);
+        /* Buffers go back to what was set aside, to pay for the next block. */
+        oci_block_encoder_trim(writer->encoder, &writer->space);
     }
     oci_batch_release(writer->batch);
     writer->batch = NULL;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+oc_status oci_run_writer_begin(oci_run_writer *writer, oc_error *err)
+{
+    wait_for_task(writer);
+    writer->extent = (oci_run_extent){.offset = oci_spill_file_end(writer->file)};
+    writer->status = OC_OK;
+    OC_TRY(oci_block_encoder_begin(writer->encoder, writer->extent.run_id, err));
+    writer->in_run = true;
+    return OC_OK;
 }
 
 static oc_status report(oci_run_writer *writer, oc_error *err)
@@ -174,13 +226,23 @@ oc_status oci_run_writer_add(oci_run_writer *writer, oci_batch *batch, oc_error 
     return report(writer, err);
 }
 
+static oc_status write_end(oci_run_writer *writer, oc_error *err)
+{
+    const uint8_t *data;
+    int64_t size;
+    OC_TRY(oci_block_encoder_finish(writer->encoder, writer->extent.blocks, writer->extent.rows,
+                                    &data, &size, err));
+    return append(writer, data, size, err);
+}
+
 oc_status oci_run_writer_finish(oci_run_writer *writer, oci_run_extent *out, oc_error *err)
 {
     wait_for_task(writer);
     OC_TRY(report(writer, err));
-    OC_TRY(append(writer, oci_ipc_end_marker(), OCI_IPC_PREFIX_BYTES, err));
+    writer->status = write_end(writer, &writer->error);
+    OC_TRY(report(writer, err));
     writer->in_run = false;
-    atomic_fetch_add(&oci_spill_file_manager(writer->file)->counters.spill_count, 1);
+    atomic_fetch_add(&writer->manager->counters.spill_count, 1);
     *out = writer->extent;
     return OC_OK;
 }

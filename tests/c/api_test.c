@@ -127,7 +127,7 @@ static void a_context_needs_no_options(void **state)
     oc_context_metrics(context, &m);
     assert_true(m.memory_limit >= MIB);
     assert_true(m.threads >= 1);
-    assert_string_equal(m.codec, "lz4_frame");
+    assert_string_equal(m.codec, "auto");
     assert_int_equal(m.memory_used, 0);
     oc_context_destroy(context);
     oc_context_destroy(NULL);

@@ -34,6 +34,7 @@ typedef struct input {
     int32_t next_extent;
     int64_t rows_read;
     oci_run_cursor cursor;
+    bool is_open;  /* the cursor points at an extent */
     uint32_t slot; /* where its block is in sources[] */
     oci_batch *block;
     oci_row_keys keys;
@@ -102,7 +103,6 @@ static void read_next_block(void *arg);
 static void init_input(oci_merge *merge, input *in, const oci_sorted_run *run)
 {
     *in = (input){.kind = INPUT_RUN, .run = run, .merge = merge};
-    in->cursor.file = merge->config.file;
     in->read.run = read_next_block;
     in->read.arg = in;
 }
@@ -242,25 +242,29 @@ static oc_status check_rows(const input *in, oc_error *err)
             in->run->rows, in->rows_read);
 }
 
+static void close_cursor(input *in)
+{
+    if (in->is_open) {
+        oci_run_cursor_finish(&in->cursor);
+        in->is_open = false;
+    }
+}
+
 static oc_status read_block(input *in, oc_error *err)
 {
     const oci_merge_config *config = &in->merge->config;
     while (in->next_block == NULL) {
-        OC_TRY(
-            oci_run_cursor_next(&in->cursor, config->decoder, config->mem, &in->next_block, err));
-        if (in->next_block != NULL) {
-            break;
+        if (!in->is_open) {
+            if (in->next_extent == in->run->n_extents) {
+                return check_rows(in, err);
+            }
+            oci_run_cursor_start(&in->cursor, config->file, &in->run->extents[in->next_extent++]);
+            in->is_open = true;
         }
-        if (in->cursor.end > 0) {
-            oci_run_cursor_finish(&in->cursor);
+        OC_TRY(oci_run_cursor_next(&in->cursor, config->decoder, &in->next_block, err));
+        if (in->next_block == NULL) {
+            close_cursor(in);
         }
-        if (in->next_extent == in->run->n_extents) {
-            return check_rows(in, err);
-        }
-        const oci_run_extent *extent = &in->run->extents[in->next_extent++];
-        in->cursor.at = extent->offset;
-        in->cursor.discarded = extent->offset;
-        in->cursor.end = extent->offset + extent->bytes;
     }
     in->rows_read += in->next_block->length;
     return encode_keys(config, in->next_block, &in->next_keys, err);
@@ -487,6 +491,7 @@ static void deinit_input(oci_merge *merge, input *in)
     oci_row_keys_deinit(&in->keys);
     oci_batch_release(in->next_block);
     oci_row_keys_deinit(&in->next_keys);
+    close_cursor(in);
 }
 
 static void release_used_up(oci_merge *merge)

@@ -28,7 +28,7 @@ typedef struct oci_merge_config {
     const oci_sort_key *keys;
     int32_t n_keys;
     oci_spill_file *file;
-    oci_ipc_decoder *decoder; /* used on the worker while the merge lives */
+    oci_run_decoder *decoder; /* used on the worker while the merge lives */
     oci_worker *worker;
     oci_mem *mem;
     const oci_sorted_run *runs; /* n_runs, borrowed until destroy */

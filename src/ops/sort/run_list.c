@@ -91,20 +91,22 @@ static void widen(int64_t *most, int64_t value)
     *most = *most > value ? *most : value;
 }
 
-/* Adds an extent at index `at` of the run's list; sorted input extends the extent before instead.
- */
+/* Adds an extent at index `at` of the run's list; sorted input extends the extent before instead,
+ * unless they are sealed, which is done run by run. */
 static oc_status insert_extent(oci_run_list *list, oci_sorted_run *run, int32_t at,
                                const oci_run_extent *extent, oc_error *err)
 {
     if (at > 0 && at == run->n_extents) {
         oci_run_extent *last = &run->extents[at - 1];
-        if (last->offset + last->bytes == extent->offset) {
+        bool is_same_seal = memcmp(last->run_id, extent->run_id, sizeof last->run_id) == 0;
+        if (is_same_seal && last->offset + last->bytes == extent->offset) {
             last->bytes += extent->bytes;
             last->rows += extent->rows;
             last->blocks += extent->blocks;
             widen(&last->block_rows_max, extent->block_rows_max);
             widen(&last->block_bytes_max, extent->block_bytes_max);
             widen(&last->slab_bytes_max, extent->slab_bytes_max);
+            widen(&last->read_bytes_max, extent->read_bytes_max);
             return OC_OK;
         }
     }
@@ -129,8 +131,8 @@ static oc_status join(oci_run_list *list, oci_sorted_run *into, const oci_sorted
     }
     into->rows += run->rows;
     into->bytes += run->bytes;
-    widen(&into->block_bytes_max, run->block_bytes_max);
     widen(&into->slab_bytes_max, run->slab_bytes_max);
+    widen(&into->read_bytes_max, run->read_bytes_max);
     widen(&into->key_bytes_max, run->key_bytes_max);
     return OC_OK;
 }

@@ -144,6 +144,10 @@ static oc_status init_sort(oci_sort *sort, const oci_sort_key *keys, int32_t n_k
     oci_run_list_init(&sort->runs, sort->mem);
     OC_TRY(oci_row_buffer_create(sort->keys, n_keys, sort->mem, &sort->buffer, err));
     OC_TRY(oci_worker_create(sort->env->threads, &sort->worker, err));
+    OC_TRY(oci_run_writer_prepare(sort->manager, sort->base.schema, sort->mem, sort->worker,
+                                  &sort->writer, err));
+    OC_TRY(oci_run_decoder_create(sort->manager, sort->base.schema, true, sort->mem, &sort->decoder,
+                                  err));
     derive_sizes(sort);
     if (oci_budget_limit(sort->env->budget) >= FOLD_LIMIT_MIN) {
         oci_row_buffer_set_fold(sort->buffer, FOLD_BYTES);
@@ -192,7 +196,7 @@ static void release_work(oci_sort *sort)
     }
     oci_run_writer_destroy(sort->writer);
     sort->writer = NULL;
-    oci_ipc_decoder_destroy(sort->decoder);
+    oci_run_decoder_destroy(sort->decoder);
     sort->decoder = NULL;
     oci_spill_file_close(sort->file);
     sort->file = NULL;

@@ -187,8 +187,8 @@ static void run_case(sort_case *c)
     oci_stream *sorted = NULL;
     struct ArrowArrayStream c_stream;
     const char *folder = "/tmp";
-    require(oci_spill_manager_create(c->env.io, &folder, 1, 0, c->codec, 0, &manager, NULL) ==
-            OC_OK);
+    oci_spill_settings settings = {.folders = &folder, .n_folders = 1, .codec = c->codec};
+    require(oci_spill_manager_create(c->env.io, &settings, &manager, NULL) == OC_OK);
     arrow_make_stream(&c->maker, &c_stream);
     require(oci_stream_import(&c_stream, &input, NULL) == OC_OK);
     oc_status has_order = oci_row_key_check(schema, c->keys, c->n_keys, NULL);

@@ -35,9 +35,9 @@ typedef struct oci_sort {
     oci_worker *worker;
     oci_row_buffer *buffer;
     oci_run_list runs;
-    oci_spill_file *file;   /* opened by the first spill, like ... */
-    oci_run_writer *writer; /* ... these two */
-    oci_ipc_decoder *decoder;
+    oci_run_writer *writer;
+    oci_run_decoder *decoder;
+    oci_spill_file *file; /* opened by the first spill */
     oci_merge *merge;
 
     oci_sort_phase phase;

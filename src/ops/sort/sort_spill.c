@@ -18,9 +18,6 @@
 /* What the consumer of the output may hold besides the batch it was given: a text or compression
  * buffer. */
 #define CONSUMER_BYTES ((int64_t)64 << 10)
-/* Headers of slabs (record batch metadata) before the writer knows better: enough for about 100
- * columns. */
-#define HEAD_BYTES_ASSUMED 8192
 /* Without reading ahead a merge waits for the disk at each block; more than two blocks per input
  * gains nothing. */
 #define SPARE_PER_INPUT 1
@@ -41,27 +38,15 @@
 
 /* -- memory set aside -------------------------------------------------------------------------- */
 
-static int64_t head_bytes(const oci_sort *sort)
-{
-    return sort->writer != NULL ? oci_run_writer_head_bytes(sort->writer) : HEAD_BYTES_ASSUMED;
-}
-
 static int64_t slab_charge(const oci_sort *sort, int64_t bytes)
 {
-    return oci_mem_charge_of(bytes + head_bytes(sort) + 64);
+    return oci_mem_charge_of(bytes + oci_run_writer_head_bytes(sort->writer) + 64);
 }
 
-/* Before the writer exists its encode buffer is estimated: compressed data can be slightly larger
- * than the slab. */
+/* What encoding blocks of up to `bytes` takes. */
 static int64_t encode_bytes(const oci_sort *sort, int64_t bytes)
 {
-    if (sort->writer != NULL) {
-        return oci_run_writer_space_for(sort->writer, bytes);
-    }
-    if (sort->manager->codec == OCI_CODEC_NONE) {
-        return slab_charge(sort, 0);
-    }
-    return slab_charge(sort, oci_codec_bound(sort->manager->codec, bytes) + bytes / 8);
+    return oci_run_writer_space_for(sort->writer, bytes, sort->block_rows);
 }
 
 int64_t oci_sort_scratch_bytes(const oci_sort *sort, int64_t rows)
@@ -235,14 +220,7 @@ static oc_status open_spill(oci_sort *sort, oc_error *err)
 {
     if (sort->file == NULL) {
         OC_TRY(oci_spill_file_open(sort->manager, &sort->file, err));
-    }
-    if (sort->writer == NULL) {
-        OC_TRY(oci_run_writer_create(sort->file, sort->base.schema, sort->mem, sort->worker,
-                                     &sort->writer, err));
-    }
-    if (sort->decoder == NULL) {
-        OC_TRY(
-            oci_ipc_decoder_create(sort->base.schema, NULL, true, sort->mem, &sort->decoder, err));
+        oci_run_writer_set_file(sort->writer, sort->file);
     }
     return OC_OK;
 }
@@ -298,8 +276,8 @@ static oc_status write_block(oci_sort *sort, oci_row_ref *refs, int64_t at, int6
     int32_t n_sources;
     const oci_batch *const *sources = oci_row_buffer_sources(sort->buffer, &n_sources);
     oci_batch *block;
-    OC_TRY(oci_copy_rows(sort->base.schema, sources, refs, n, sort->block_bytes, head_bytes(sort),
-                         sort->mem, &n, &block, err));
+    OC_TRY(oci_copy_rows(sort->base.schema, sources, refs, n, sort->block_bytes,
+                         oci_run_writer_head_bytes(sort->writer), sort->mem, &n, &block, err));
     run->key_bytes_max = oci_max64(run->key_bytes_max, key_charge(sort, at, n));
     *written = n;
     return oci_run_writer_add(sort->writer, block, err);
@@ -338,26 +316,40 @@ static void measure_run(oci_sorted_run *run, const oci_run_extent *extent)
 {
     run->rows = extent->rows;
     run->bytes = extent->bytes;
-    run->block_bytes_max = extent->block_bytes_max;
+    run->read_bytes_max = extent->read_bytes_max;
     run->slab_bytes_max = extent->slab_bytes_max;
 }
 
-/* The buffer is sorted; the workspace is free to be used. */
+/* Takes what encoding blocks needs from the workspace, which is free to be used, and begins a run. */
+static oc_status begin_run(oci_sort *sort, oc_error *err)
+{
+    OC_TRY(oci_run_writer_reserve(sort->writer, encode_bytes(sort, sort->wide_bytes), err));
+    return oci_run_writer_begin(sort->writer, err);
+}
+
+/* After success or failure. */
+static void end_run(oci_sort *sort, oc_status status)
+{
+    if (status != OC_OK) {
+        oci_run_writer_abandon(sort->writer);
+    }
+    oci_run_writer_unreserve(sort->writer);
+}
+
+/* The buffer is sorted. */
 static oc_status write_run(oci_sort *sort, int64_t from, int64_t end, oc_error *err)
 {
     oci_sorted_run run = {0};
     oci_run_extent extent;
-    OC_TRY(oci_run_writer_reserve(sort->writer,
-                                  oci_run_writer_space_for(sort->writer, sort->wide_bytes), err));
-    OC_TRY(oci_run_writer_begin(sort->writer, err));
-    oc_status status = write_blocks(sort, from, end, &run, err);
+    oc_status status = begin_run(sort, err);
+    if (status == OC_OK) {
+        status = write_blocks(sort, from, end, &run, err);
+    }
     if (status == OC_OK) {
         status = oci_run_writer_finish(sort->writer, &extent, err);
     }
-    if (status != OC_OK) {
-        oci_run_writer_abandon(sort->writer);
-        return status;
-    }
+    end_run(sort, status);
+    OC_TRY(status);
     note_ends(sort, from, end, &run);
     measure_run(&run, &extent);
     return oci_run_list_add(&sort->runs, &run, &extent, err);
@@ -428,10 +420,10 @@ typedef struct merge_space {
 static merge_space measure_space(const oci_sort *sort, bool fair)
 {
     int64_t slab = oci_mem_charge_of(sort->block_bytes);
-    int64_t read = 0;
+    int64_t read = 0; /* beside the slab that a block becomes; one at a time */
     for (int32_t i = 0; i < sort->runs.n; i++) {
         slab = oci_max64(slab, sort->runs.runs[i].slab_bytes_max);
-        read = oci_max64(read, sort->runs.runs[i].block_bytes_max);
+        read = oci_max64(read, sort->runs.runs[i].read_bytes_max);
     }
     int64_t free = oci_mem_available(sort->mem);
     int32_t operators = atomic_load(&sort->manager->operators);
@@ -439,14 +431,12 @@ static merge_space measure_space(const oci_sort *sort, bool fair)
         int64_t share = oci_sort_share(sort) - oci_mem_held(sort->mem);
         free = oci_min64(free, oci_max64(share, free / operators));
     }
-    /* A compressed block is in memory beside the slab it is decoded to; one at a time. An
-     * uncompressed one is the slab. */
-    read = sort->manager->codec == OCI_CODEC_NONE ? 0 : oci_mem_charge_of(read);
     free -= oci_mem_charge_of(sort->wide_bytes) / 8 + CONSUMER_BYTES;
     int64_t output = oci_mem_charge_of(oci_max64(slab, sort->output_bytes));
     merge_space space = {0};
     /* A step: one batch being gathered, one being written. */
     space.step_rest = read + 2 * slab_charge(sort, slab) +
+                      encode_bytes(sort, oci_max64(slab, sort->wide_bytes)) +
                       oci_sort_scratch_bytes(sort, sort->block_rows);
     space.step = free - space.step_rest;
     /* The end: one batch being gathered, one with the consumer, who may turn it into something as
@@ -487,7 +477,7 @@ static oci_merge_config merge_config(const oci_sort *sort, int32_t start, int32_
 static oc_status write_merged(oci_sort *sort, oci_merge *merge, oci_run_extent *extent,
                               oc_error *err)
 {
-    OC_TRY(oci_run_writer_begin(sort->writer, err));
+    OC_TRY(begin_run(sort, err));
     int64_t rows = 0;
     while (sort->limit < 0 || rows < sort->limit) {
         oci_batch *batch;
@@ -533,7 +523,7 @@ static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t 
 {
     oci_merge_config config = merge_config(sort, step->start, step->n);
     config.spare_blocks = spare_blocks(sort, step->start, step->n, space);
-    config.head_bytes = head_bytes(sort);
+    config.head_bytes = oci_run_writer_head_bytes(sort->writer);
     config.rows_max = sort->block_rows;
     config.key_bytes_max = key_bytes_limit(sort);
     oci_merge *merge;
@@ -542,10 +532,8 @@ static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t 
     oc_status status = write_merged(sort, merge, &extent, err);
     int64_t key_bytes_max = status == OC_OK ? merged_key_bytes(merge, &extent) : 0;
     oci_merge_destroy(merge);
-    if (status != OC_OK) {
-        oci_run_writer_abandon(sort->writer);
-        return status;
-    }
+    end_run(sort, status);
+    OC_TRY(status);
     oci_sorted_run merged = merged_run(sort, step);
     measure_run(&merged, &extent);
     merged.key_bytes_max = key_bytes_max;

@@ -34,8 +34,8 @@ static void set_up(fixture *f, int64_t limit, int64_t batch_rows, oci_codec_id c
                        .batch_rows = batch_rows};
     assert_int_equal(oci_budget_create(limit, NULL, &f->env.budget, NULL), OC_OK);
     const char *folder = "/tmp";
-    assert_int_equal(
-        oci_spill_manager_create(f->env.io, &folder, 1, 0, codec, 0, &f->manager, NULL), OC_OK);
+    oci_spill_settings settings = {.folders = &folder, .n_folders = 1, .codec = codec};
+    assert_int_equal(oci_spill_manager_create(f->env.io, &settings, &f->manager, NULL), OC_OK);
 }
 
 static void tear_down(fixture *f)

@@ -37,8 +37,8 @@ static void set_up(fixture *f, int64_t limit, oci_codec_id codec, int64_t batch_
                        .batch_rows = batch_rows};
     assert_int_equal(oci_budget_create(limit, NULL, &f->env.budget, NULL), OC_OK);
     assert_int_equal(oci_mem_open(f->env.budget, "output", &f->output, NULL), OC_OK);
-    assert_int_equal(
-        oci_spill_manager_create(f->env.io, &folder, 1, 0, codec, 0, &f->manager, NULL), OC_OK);
+    oci_spill_settings settings = {.folders = &folder, .n_folders = 1, .codec = codec};
+    assert_int_equal(oci_spill_manager_create(f->env.io, &settings, &f->manager, NULL), OC_OK);
 }
 
 static void tear_down(fixture *f)
