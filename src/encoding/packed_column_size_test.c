@@ -180,11 +180,16 @@ static void floating_point_comes_back_bit_for_bit_in_every_form(void **unused)
         bits[i] = special[random_at(i) % 6];
     }
     assert_true(packed_size_of(f.mem, "g", bits, N) < N);
-    for (int64_t i = 0; i < N; i++) { /* equal exponents */
-        bits[i] = (random_at(i) >> 12) | UINT64_C(0x3FE0000000000000);
+    for (int64_t i = 0; i < N; i++) { /* equal exponents, both signs */
+        bits[i] = (random_at(i) >> 12) | random_at(N + i) << 63 | UINT64_C(0x3FE0000000000000);
     }
     memcpy(bits + 100, special, sizeof special);
     assert_true(packed_size_of(f.mem, "g", bits, N) < N * 7 + 1000);
+    static uint32_t narrow[N];
+    for (int64_t i = 0; i < N; i++) {
+        narrow[i] = (uint32_t)((random_at(i) >> 41) | random_at(N + i) << 31 | 0x3F000000);
+    }
+    assert_true(packed_size_of(f.mem, "f", narrow, N) < N * 25 / 8 + 1000);
     for (int64_t i = 0; i < N; i++) {
         bits[i] = random_at(i);
     }

@@ -14,6 +14,8 @@
 #include "support/batch_maker.h"
 #include "support/gather_check.h"
 
+enum { SLAB_MAX = 1 << 20 };
+
 typedef struct fixture {
     oci_budget *budget;
     oci_mem *mem;
@@ -123,9 +125,126 @@ static void packing_keeps_values_of_random_trees(void **unused)
     close_fixture(&f);
 }
 
-/* ---- damage ---------------------------------------------------------------------------------- */
+/* ---- the format ------------------------------------------------------------------------------ */
 
-enum { SLAB_MAX = 1 << 20 };
+/* Streams written by hand from docs/spill-format.md. Words of the packed stream: */
+#define NODE(validity, kind, part) \
+    ((uint64_t)(validity) | (uint64_t)(kind) << 8 | (uint64_t)(part) << 16)
+/* An integer vector of one value again and again, of one byte. */
+#define CONSTANT(value) (UINT64_C(0x0101) | (uint64_t)(uint8_t)(value) << 32)
+
+typedef struct written {
+    const char *format;
+    int64_t rows;
+    uint64_t words[16];
+    int64_t n_words;
+    const char *bytes;
+} written;
+
+static unpacked read_written(const written *w, oci_schema **schema)
+{
+    uint8_t words[sizeof w->words];
+    unpacked back;
+    oc_error error = {0};
+    *schema = make_schema(&w->format, 1);
+    for (int64_t i = 0; i < w->n_words; i++) {
+        oci_store_le64(words + i * 8, w->words[i]);
+    }
+    packed_bytes packed = {.packed = words,
+                           .packed_size = w->n_words * 8,
+                           .bytes = (uint8_t *)(uintptr_t)w->bytes,
+                           .bytes_size = w->bytes != NULL ? (int64_t)strlen(w->bytes) : 0};
+    if (test_unpack(*schema, 0, w->rows, &packed, SLAB_MAX, &back, &error) != OC_OK) {
+        fail_msg("%s: %s", w->format, error.message);
+    }
+    return back;
+}
+
+static void check_written(const written *w, const void *values, size_t size)
+{
+    oci_schema *schema;
+    unpacked back = read_written(w, &schema);
+    assert_memory_equal(back.column.values, values, size);
+    test_unpacked_free(&back);
+    oci_schema_release(schema);
+}
+
+static void numbers_lie_as_documented(void **unused)
+{
+    (void)unused;
+    check_written(&(written){"i", 3, {NODE(0, 0, 1), CONSTANT(-5)}, 2, NULL},
+                  (int32_t[]){-5, -5, -5}, 12);
+    check_written(&(written){"c", 5, {NODE(2, 0, 1), 3, CONSTANT(0x12), CONSTANT(9)}, 4, NULL},
+                  (int8_t[]){0, 9, 0, 0, 9}, 5);
+    check_written(&(written){"d:38,0", 2, {NODE(0, 0, 1), CONSTANT(-2)}, 2, NULL},
+                  (int64_t[]){-2, -1, -2, -1}, 32);
+    check_written(&(written){"d:38,0", 1, {NODE(0, 0, 2), CONSTANT(-2), CONSTANT(7)}, 3, NULL},
+                  (int64_t[]){-2, 7}, 16);
+    check_written(&(written){"s", 2, {NODE(0, 1, 1), 0x0201, CONSTANT(3)}, 3, NULL},
+                  (int16_t[]){0x0301, 0x0302}, 4);
+    /* 1.25 three times, but the second is something else. */
+    written decimals = {
+        "g", 3, {NODE(0, 2, 2), 1, CONSTANT(125), CONSTANT(1), UINT64_C(0x0201), 0, 0}, 6, NULL};
+    decimals.words[4] = UINT64_C(0x0801) | UINT64_C(0x00000001) << 32; /* bits, eight bytes */
+    decimals.words[5] = UINT64_C(0x7FF80000);
+    uint64_t nan = UINT64_C(0x7FF8000000000001);
+    double values[3] = {1.25, 0, 1.25};
+    memcpy(&values[1], &nan, sizeof nan);
+    check_written(&decimals, values, sizeof values);
+}
+
+static void nested_columns_lie_as_documented(void **unused)
+{
+    (void)unused;
+    oci_schema *schema;
+    unpacked back = read_written(
+        &(written){"+l(s)", 2, {NODE(0, 0, 0), 4, CONSTANT(2), NODE(1, 0, 0)}, 4, NULL}, &schema);
+    assert_memory_equal(back.column.values, ((int32_t[]){0, 2, 4}), 12);
+    assert_int_equal(oci_column_null_count(back.column.children), 4);
+    test_unpacked_free(&back);
+    oci_schema_release(schema);
+
+    written view = {
+        "+vl(n)", 2, {NODE(0, 0, 0), 9, CONSTANT(4), CONSTANT(5), NODE(1, 0, 0)}, 5, NULL};
+    back = read_written(&view, &schema);
+    assert_memory_equal(back.column.values, ((int32_t[]){5, 5}), 8);
+    assert_memory_equal(back.column.sizes, ((int32_t[]){4, 4}), 8);
+    test_unpacked_free(&back);
+    oci_schema_release(schema);
+
+    written in_order = {"+ud:7(n)", 3, {NODE(0, 1, 0), 3, CONSTANT(7), NODE(1, 0, 0)}, 4, NULL};
+    back = read_written(&in_order, &schema);
+    assert_memory_equal(back.column.values, ((int8_t[]){7, 7, 7}), 3);
+    assert_memory_equal(back.column.child_offsets, ((int32_t[]){0, 1, 2}), 12);
+    test_unpacked_free(&back);
+    oci_schema_release(schema);
+
+    written runs = {"+r(s; n)", 6, {NODE(0, 0, 0), 2, CONSTANT(3), NODE(1, 0, 0)}, 4, NULL};
+    back = read_written(&runs, &schema);
+    assert_memory_equal(back.column.children[0].values, ((int16_t[]){3, 6}), 4);
+    test_unpacked_free(&back);
+    oci_schema_release(schema);
+}
+
+static void strings_and_dictionaries_lie_as_documented(void **unused)
+{
+    (void)unused;
+    oci_schema *schema;
+    int64_t length;
+    written dictionary = {"c>u",
+                          3,
+                          {NODE(0, 0, 0), 2, CONSTANT(1), NODE(0, 0, 0), 0, 6, 6, 0, CONSTANT(3)},
+                          9,
+                          "abcxyz"};
+    unpacked back = read_written(&dictionary, &schema);
+    assert_memory_equal(back.column.values, ((int8_t[]){1, 1, 1}), 3);
+    assert_memory_equal(oci_column_bytes_at(back.column.dictionary, 1, &length), "xyz", 3);
+    assert_int_equal(length, 3);
+    test_unpacked_free(&back);
+    oci_schema_release(schema);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Whatever it says, what comes out is valid and takes what was measured: test_unpack checks. */
 static void unpack_damaged(const oci_schema *schema, int64_t rows, const packed_bytes *packed,
@@ -196,7 +315,7 @@ static void damage_column(oci_mem *mem, oci_schema *schema, const oci_column *co
 
 static void check_damage(oci_mem *mem, const char *format)
 {
-    arrow_maker maker = {.seed = 9, .length = 23, .null_percent = 20};
+    arrow_maker maker = {.seed = 9, .length = 23, .null_percent = 20, .garbage = true};
     oci_batch *batch = make_batch(&format, 1, &maker);
     damage_column(mem, batch->schema, batch->columns);
     oci_batch_release(batch);
@@ -220,20 +339,28 @@ static void damaged_numbers_of_every_form_are_refused_or_give_valid_columns(void
 {
     (void)unused;
     enum { N = 200 };
-    static const char *const formats[] = {"g", "g", "g", "d:38,0", "f"};
-    static uint64_t values[5][2 * N];
+    static const char *const formats[] = {"g", "g", "g", "d:38,0", "f", "f", "d:38,0", "d:38,0"};
+    static uint64_t values[8][2 * N];
     fixture f = open_fixture();
     for (uint64_t i = 0; i < N; i++) {
+        uint64_t noise = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+        uint64_t sign = noise & UINT64_C(1) << 63;
         double price = i == 50 ? 1.0 / 3 : (double)(i * 37 % 1000) / 100;
         float narrow = (float)(i * 37 % 1000) / 10;
-        memcpy(&values[0][i], &price, 8);                                               /* scaled */
-        values[1][i] = (i * UINT64_C(0x9E3779B97F4A7C15) >> 16) | UINT64_C(0x40) << 56; /* planes */
-        values[2][i] = i / 50 * UINT64_C(0x9E3779B97F4A7C15);                           /* words */
-        values[3][2 * i] = i * UINT64_C(0x9E3779B97F4A7C15);
+        uint32_t narrow_noise = (uint32_t)(noise >> 20 & 0xFFFFF) | (uint32_t)(sign >> 32);
+        memcpy(&values[0][i], &price, 8);                                        /* scaled */
+        values[1][i] = (noise >> 20 & 0xFFFFFFFFFFF) | sign | UINT64_C(1) << 61; /* planes */
+        values[2][i] = i / 50 * noise;                                           /* words */
+        values[3][2 * i] = noise;
         values[3][2 * i + 1] = i % 3; /* two words */
         memcpy((uint8_t *)values[4] + i * 4, &narrow, 4);
+        memcpy((uint8_t *)values[5] + i * 4, &narrow_noise, 4);
+        values[6][2 * i] = noise >> 16; /* planes, few low bytes and many */
+        values[6][2 * i + 1] = sign | 5;
+        values[7][2 * i] = noise;
+        values[7][2 * i + 1] = sign | (noise >> 24 & 0xFFFF);
     }
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 8; k++) {
         oci_schema *schema = make_schema(&formats[k], 1);
         oci_column column = {
             .field = schema->fields, .length = N, .values = (const uint8_t *)values[k]};
@@ -283,6 +410,9 @@ int main(void)
         cmocka_unit_test(packing_keeps_values_of_every_flat_type),
         cmocka_unit_test(packing_keeps_values_of_every_nested_type),
         cmocka_unit_test(packing_keeps_values_of_random_trees),
+        cmocka_unit_test(numbers_lie_as_documented),
+        cmocka_unit_test(nested_columns_lie_as_documented),
+        cmocka_unit_test(strings_and_dictionaries_lie_as_documented),
         cmocka_unit_test(damaged_streams_are_refused_or_give_valid_columns),
         cmocka_unit_test(damaged_numbers_of_every_form_are_refused_or_give_valid_columns),
         cmocka_unit_test(counts_beyond_memory_are_refused_when_measured),
