@@ -125,6 +125,35 @@ static void packing_keeps_values_of_random_trees(void **unused)
     close_fixture(&f);
 }
 
+/* Or what was in memory before would go to disk. */
+static void packing_writes_every_byte(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    int32_t n_flat = arrow_maker_n_formats;
+    for (int32_t k = 0; k < n_flat + arrow_maker_n_nested_formats; k++) {
+        const char *format = k < n_flat ? arrow_maker_formats[k]
+                                        : arrow_maker_nested_formats[k - n_flat];
+        arrow_maker maker = {.seed = 4, .length = 1500, .null_percent = k % 2 * 20};
+        oci_batch *batch = make_batch(&format, 1, &maker);
+        packed_bytes packed[2];
+        for (int i = 0; i < 2; i++) {
+            oci_packer *packer = NULL;
+            assert_int_equal(oci_packer_create(batch->schema, &packer, NULL), OC_OK);
+            packed[i] = test_pack_over(packer, 0, batch->columns, f.mem, i == 0 ? 0x5A : 0xC3);
+            oci_packer_destroy(packer);
+        }
+        assert_int_equal(packed[0].packed_size, packed[1].packed_size);
+        assert_int_equal(packed[0].bytes_size, packed[1].bytes_size);
+        assert_memory_equal(packed[0].packed, packed[1].packed, (size_t)packed[0].packed_size);
+        assert_memory_equal(packed[0].bytes, packed[1].bytes, (size_t)packed[0].bytes_size);
+        test_packed_free(&packed[0]);
+        test_packed_free(&packed[1]);
+        oci_batch_release(batch);
+    }
+    close_fixture(&f);
+}
+
 /* ---- the format ------------------------------------------------------------------------------ */
 
 /* Streams written by hand from docs/spill-format.md. Words of the packed stream: */
@@ -410,6 +439,7 @@ int main(void)
         cmocka_unit_test(packing_keeps_values_of_every_flat_type),
         cmocka_unit_test(packing_keeps_values_of_every_nested_type),
         cmocka_unit_test(packing_keeps_values_of_random_trees),
+        cmocka_unit_test(packing_writes_every_byte),
         cmocka_unit_test(numbers_lie_as_documented),
         cmocka_unit_test(nested_columns_lie_as_documented),
         cmocka_unit_test(strings_and_dictionaries_lie_as_documented),

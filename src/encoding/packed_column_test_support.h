@@ -36,9 +36,10 @@ static inline uint8_t *test_block(const uint8_t *from, int64_t size)
     return block;
 }
 
-/* Packs column `i`, checks the bounds, and cuts the streams to what they are. */
-static inline packed_bytes test_pack(oci_packer *packer, int32_t i, const oci_column *column,
-                                     oci_mem *mem)
+/* Packs column `i` into memory full of `fill`, checks the bounds, and cuts the streams to what they
+ * are. */
+static inline packed_bytes test_pack_over(oci_packer *packer, int32_t i, const oci_column *column,
+                                          oci_mem *mem, uint8_t fill)
 {
     oci_packed_bound bound;
     oci_reservation from = {.mem = mem};
@@ -51,6 +52,8 @@ static inline packed_bytes test_pack(oci_packer *packer, int32_t i, const oci_co
     oci_pack_out out = {.packed = malloc((size_t)bound.packed + 1),
                         .bytes = malloc((size_t)bound.bytes + 1)};
     test_require(out.packed != NULL && out.bytes != NULL);
+    memset(out.packed, fill, (size_t)bound.packed + 1);
+    memset(out.bytes, fill, (size_t)bound.bytes + 1);
     oc_error error = {0};
     test_require(oci_pack_column(packer, i, column, &from, &out, &error) == OC_OK);
     test_require(out.packed_at <= bound.packed && out.bytes_at <= bound.bytes);
@@ -65,6 +68,12 @@ static inline packed_bytes test_pack(oci_packer *packer, int32_t i, const oci_co
     free(out.packed);
     free(out.bytes);
     return packed;
+}
+
+static inline packed_bytes test_pack(oci_packer *packer, int32_t i, const oci_column *column,
+                                     oci_mem *mem)
+{
+    return test_pack_over(packer, i, column, mem, 0xA5);
 }
 
 static inline void test_packed_free(packed_bytes *packed)
