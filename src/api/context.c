@@ -224,6 +224,12 @@ void oc_context_metrics(oc_context *context, oc_metrics *out)
         .disk_peak = atomic_load(&counters->disk_peak),
         .threads = context->env.n_threads,
         .codec = oci_spill_codec_name(context->spill),
+        .spilled_memory_bytes = atomic_load(&counters->memory_bytes),
+        .spill_writes = atomic_load(&counters->writes),
+        .spill_encode_ns = atomic_load(&counters->encode_ns),
+        .spill_write_ns = atomic_load(&counters->write_ns),
+        .spill_read_ns = atomic_load(&counters->read_ns),
+        .spill_decode_ns = atomic_load(&counters->decode_ns),
         .spill_encoding = oci_spill_encoding_name(context->spill),
     };
 }

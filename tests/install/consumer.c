@@ -1,5 +1,6 @@
 /* A C user of an installed liboutcore: the headers compile on their own and the library links. */
 #include <outcore/outcore.h>
+#include <outcore/spill.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,12 @@ int main(void)
     if (strcmp(oc_status_name(OC_OK), "OC_OK") != 0) {
         return 1;
     }
+    oc_spill_options options = OC_SPILL_OPTIONS_INIT;
+    oc_spill_manager *manager;
+    if (oc_spill_manager_create(&options, &manager, NULL) != OC_OK) {
+        return 1;
+    }
+    oc_spill_manager_destroy(manager);
     printf("outcore %s\n", oc_version());
     return 0;
 }
