@@ -218,8 +218,8 @@ typedef struct oc_read_options {
         *null_text; /* CSV: a field of this text, unquoted, is null; NULL = the empty field */
     const char *const *select; /* read only these columns, in this order; NULL = all */
     size_t n_select;
-    /* A spill file: its columns as they lie in the file, which is what other Arrow readers see,
-     * instead of the rows that they stand for. */
+    /* oc_inspect() of a spill file: its columns as they lie in the file, which is what other Arrow
+     * readers see, instead of those that they stand for. */
     bool physical;
 } oc_read_options;
 
@@ -230,7 +230,8 @@ typedef struct oc_read_options {
 
 /* One stream over some files, one after the other; they must have the same column names and types.
  * "-" is standard input. Large record batches are read in slices, so a file may hold batches far
- * over the memory limit. Errors name file and position. */
+ * over the memory limit. Spill files that were kept by name (outcore/spill.h) are read as the rows that
+ * they stand for. Errors name file and position. */
 OC_API OC_NODISCARD oc_status oc_read_files(oc_context *context, const char *const *paths,
                                             size_t n_paths, const oc_read_options *options,
                                             struct ArrowArrayStream *output, oc_error *error);
@@ -290,7 +291,7 @@ typedef struct oc_metrics {
     int64_t disk_now;     /* bytes of spill files that exist now ... */
     int64_t disk_peak;    /* ... and at most at one moment */
     int32_t threads;
-    const char *codec; /* of spill files: "auto", "none", "lz4_frame", "zstd" */
+    const char *codec;            /* of spill files: "auto", "none", "lz4_frame", "zstd" */
     int64_t spilled_memory_bytes; /* what spilled_bytes were in memory */
     int64_t spill_writes;         /* calls that wrote them */
     /* Nanoseconds of work on spill files, summed over threads. */

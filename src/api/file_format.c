@@ -162,6 +162,15 @@ oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
     static const uint8_t continuation[4] = {0xff, 0xff, 0xff, 0xff};
     if (n >= OCI_IPC_MAGIC_BYTES && memcmp(head, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) == 0) {
         *out = OC_FORMAT_ARROW;
+    } else if (n >= 6 && memcmp(head, "OCSEAL", 6) == 0) {
+        oc_status status =
+            OC_SET(err, OC_EUNSUPPORTED,
+                   "could not read \"%s\": it is an encrypted spill file, which only "
+                   "the process that wrote it can read",
+                   (*file)->name);
+        oci_close(*file, NULL);
+        *file = NULL;
+        return status;
     } else if ((n >= 4 && memcmp(head, continuation, 4) == 0) || is_early_stream(head, n)) {
         *out = OC_FORMAT_ARROWS;
     } else if (memchr(head, 0, (size_t)n) != NULL && !is_known_to_csv(head)) {

@@ -7,9 +7,12 @@
 
 #include "api/context.h"
 #include "api/file_format.h"
+#include "api/spill_input.h"
 #include "base/text.h"
 #include "formats/csv.h"
 #include "ipc/summary.h"
+#include "spill/run_summary.h"
+#include "spill/stream_metadata.h"
 
 typedef struct printer {
     void (*print)(const char *text, size_t size, void *arg);
@@ -46,7 +49,10 @@ static char *make_type_text(const oci_field *field)
     }
 }
 
-static oc_status show_schema(const printer *p, const oci_schema *schema, oc_error *err)
+/* `note` (may be NULL) is put behind column i. */
+static oc_status show_columns(const printer *p, const oci_schema *schema,
+                              void (*note)(const printer *p, const void *arg, int32_t i),
+                              const void *arg, oc_error *err)
 {
     show(p, "columns: %d\n", schema->n_fields);
     for (int32_t i = 0; i < schema->n_fields; i++) {
@@ -58,10 +64,19 @@ static oc_status show_schema(const printer *p, const oci_schema *schema, oc_erro
         }
         show(p, "  %-4d %-32s ", i + 1, field->name);
         p->print(type, strlen(type), p->arg);
-        show(p, "%s\n", field->nullable ? "" : " not null");
+        show(p, "%s", field->nullable ? "" : " not null");
+        if (note != NULL) {
+            note(p, arg, i);
+        }
+        show(p, "\n");
         free(type);
     }
     return OC_OK;
+}
+
+static oc_status show_schema(const printer *p, const oci_schema *schema, oc_error *err)
+{
+    return show_columns(p, schema, NULL, NULL, err);
 }
 
 static oc_status show_summary(const printer *p, const oci_ipc_summary *s, oc_error *err)
@@ -83,6 +98,99 @@ static oc_status show_summary(const printer *p, const oci_ipc_summary *s, oc_err
          oci_format_bytes(s->metadata_bytes, metadata));
     return show_schema(p, s->schema, err);
 }
+
+/* ---- spill files ----------------------------------------------------------------------------- */
+
+static void show_layouts(const printer *p, const void *arg, int32_t i)
+{
+    static const char *const names[] = {"plain", "lengths", "packed"};
+    const oci_run_column_summary *column = &((const oci_run_summary *)arg)->columns[i];
+    char bytes[OCI_BYTES_TEXT];
+    const char *between = ", ";
+    for (int layout = 0; layout < OCI_COLUMN_LAYOUTS; layout++) {
+        if (column->streams[layout] > 0) {
+            show(p, "%s%s", between, names[layout]);
+            between = " or ";
+        }
+    }
+    show(p, ", %s", oci_format_bytes(column->bytes, bytes));
+}
+
+static void show_codecs(const printer *p, const oci_run_summary *s)
+{
+    const char *between = "compression: ";
+    for (int codec = 0; codec < OCI_CODECS; codec++) {
+        if (s->blocks_of[codec] == 0) {
+            continue;
+        }
+        show(p, "%s%s", between, oci_codec_name((oci_codec_id)codec));
+        if (s->blocks_of[codec] < s->blocks) {
+            show(p, " (%" PRId64 " of %" PRId64 " blocks)", s->blocks_of[codec], s->blocks);
+        }
+        between = ", ";
+    }
+    show(p, "%s\n", s->blocks == 0 ? "compression: none" : "");
+}
+
+static oc_status show_spill(const printer *p, const oci_run_summary *s, int64_t memory_bytes,
+                            oc_error *err)
+{
+    char body[OCI_BYTES_TEXT];
+    char largest[OCI_BYTES_TEXT];
+    char metadata[OCI_BYTES_TEXT];
+    char memory[OCI_BYTES_TEXT];
+    show(p, "format: spill file of Outcore, version %s\n", OCI_SPILL_VERSION);
+    show(p, "rows: %" PRId64 "\n", s->rows);
+    show(p, "streams: %" PRId64 "\n", s->streams);
+    show(p, "blocks: %" PRId64 " (up to %" PRId64 " rows, bodies up to %s)\n", s->blocks,
+         s->rows_max, oci_format_bytes(s->body_bytes_max, largest));
+    show_codecs(p, s);
+    show(p, "checksums: %s\n", s->has_checksums ? "verified" : "none");
+    show(p, "bytes: %s in bodies, %s in headers; %s in memory\n",
+         oci_format_bytes(s->body_bytes, body), oci_format_bytes(s->metadata_bytes, metadata),
+         oci_format_bytes(memory_bytes, memory));
+    return show_columns(p, s->schema, show_layouts, s, err);
+}
+
+/* Reads all rows, which verifies them. Takes the file. */
+static oc_status verify_spill(oc_context *context, oci_file *file, int64_t *memory_bytes,
+                              oc_error *err)
+{
+    oci_stream *stream;
+    *memory_bytes = 0;
+    OC_TRY(oci_spill_input_open(context, file, memory_bytes, &stream, err));
+    oc_status status;
+    oci_batch *batch = NULL;
+    do {
+        status = oci_env_tick(&context->env, err);
+        if (status == OC_OK) {
+            status = oci_stream_next(stream, &batch, err);
+        }
+        if (status == OC_OK) {
+            oci_batch_release(batch);
+        }
+    } while (status == OC_OK && batch != NULL);
+    oci_stream_close(stream);
+    return status;
+}
+
+/* Takes the file. */
+static oc_status inspect_spill(oc_context *context, oci_file *file, const printer *p, oc_error *err)
+{
+    oci_run_summary summary;
+    oc_status status = oci_run_summarize(file, context->scan, &summary, err);
+    int64_t memory_bytes;
+    /* What is damaged is told better by who reads the rows. */
+    oc_status verified = verify_spill(context, file, &memory_bytes, err);
+    status = verified != OC_OK ? verified : status;
+    if (status == OC_OK) {
+        status = show_spill(p, &summary, memory_bytes, err);
+    }
+    oci_run_summary_deinit(&summary);
+    return status;
+}
+
+/* ---- all files ------------------------------------------------------------------------------- */
 
 static oc_status inspect_csv(oc_context *context, const char *path, const oc_read_options *options,
                              const printer *p, oc_error *err)
@@ -111,12 +219,24 @@ static bool is_arrow(oc_format format)
     return format == OC_FORMAT_ARROW || format == OC_FORMAT_ARROWS;
 }
 
-static oc_status inspect_arrow(oc_context *context, oci_file *file, const printer *p, oc_error *err)
+/* Takes the file. */
+static oc_status inspect_arrow(oc_context *context, oci_file *file, bool physical, const printer *p,
+                               oc_error *err)
 {
+    bool is_spill = false;
+    oc_status status = physical ? OC_OK : oci_is_spill_input(file, &is_spill, err);
+    if (status == OC_OK && is_spill) {
+        return inspect_spill(context, file, p, err);
+    }
     oci_ipc_summary summary;
-    OC_TRY(oci_ipc_summarize(file, context->scan, &summary, err));
-    oc_status status = show_summary(p, &summary, err);
-    oci_ipc_summary_deinit(&summary);
+    if (status == OC_OK) {
+        status = oci_ipc_summarize(file, context->scan, &summary, err);
+    }
+    if (status == OC_OK) {
+        status = show_summary(p, &summary, err);
+        oci_ipc_summary_deinit(&summary);
+    }
+    oci_close(file, NULL);
     return status;
 }
 
@@ -142,18 +262,15 @@ oc_status oc_inspect(oc_context *context, const char *path, const oc_read_option
     if (format == OC_FORMAT_AUTO) {
         OC_TRY(oci_format_of_content(&file, &format, error));
     }
-    oc_status status = OC_OK;
     if (is_arrow(format)) {
-        status = inspect_arrow(context, file, &p, error);
-    } else if (is_stdin || !file->seekable) {
-        /* Text is opened a second time, to be read as by oc_read_files(). */
-        status = OC_SET(error, OC_EUNSUPPORTED,
-                        "could not inspect %s: only Arrow can be inspected there",
-                        is_stdin ? "standard input" : "a pipe");
+        return inspect_arrow(context, file, given.physical, &p, error);
     }
+    bool is_pipe = !file->seekable;
     oci_close(file, NULL);
-    if (status != OC_OK || is_arrow(format)) {
-        return status;
+    if (is_stdin || is_pipe) {
+        /* Text is opened a second time, to be read as by oc_read_files(). */
+        OC_FAIL(error, OC_EUNSUPPORTED, "could not inspect %s: only Arrow can be inspected there",
+                is_stdin ? "standard input" : "a pipe");
     }
     return inspect_csv(context, path, options, &p, error);
 }

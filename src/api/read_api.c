@@ -12,8 +12,10 @@
 
 #include "api/context.h"
 #include "api/file_format.h"
+#include "api/spill_input.h"
 #include "formats/csv.h"
 #include "ipc/reader.h"
+#include "spill/run_summary.h"
 
 typedef struct files_stream {
     oci_stream base; /* must be first */
@@ -122,6 +124,19 @@ static oc_status find_columns(files_stream *self, const oci_schema *schema, int3
     return OC_OK;
 }
 
+/* The reader of Arrow streams would give the columns of a spill file as they lie. */
+static oc_status refuse_spill_pipe(oci_stream **stream, const char *path, oc_error *err)
+{
+    if (!oci_is_spill_schema((*stream)->schema)) {
+        return OC_OK;
+    }
+    oci_stream_close(*stream);
+    *stream = NULL;
+    OC_FAIL(err, OC_EUNSUPPORTED,
+            "could not read %s: it is a spill file, which is read by name and not from a pipe",
+            strcmp(path, "-") == 0 ? "standard input" : path);
+}
+
 /* Takes the file. */
 static oc_status open_arrow(files_stream *self, oci_file *file, oci_stream **out, oc_error *err)
 {
@@ -157,6 +172,23 @@ static oc_status open_arrow(files_stream *self, oci_file *file, oci_stream **out
     return status;
 }
 
+/* Takes the file. */
+static oc_status open_arrow_or_spill(files_stream *self, const char *path, oci_file *file,
+                                     oci_stream **out, oc_error *err)
+{
+    bool is_spill;
+    oc_status status = oci_is_spill_input(file, &is_spill, err);
+    if (status != OC_OK) {
+        oci_close(file, NULL);
+        return status;
+    }
+    if (is_spill) {
+        return oci_spill_input_open(self->context, file, NULL, out, err);
+    }
+    OC_TRY(open_arrow(self, file, out, err));
+    return refuse_spill_pipe(out, path, err);
+}
+
 static oc_status open_file(files_stream *self, const char *path, oci_stream **out, oc_error *err)
 {
     oc_context *context = self->context;
@@ -177,7 +209,7 @@ static oc_status open_file(files_stream *self, const char *path, oci_stream **ou
         return oci_csv_reader_open(&context->env, file, &options, context->scan, out, err);
     }
     case OC_FORMAT_ARROW:
-    case OC_FORMAT_ARROWS: return open_arrow(self, file, out, err);
+    case OC_FORMAT_ARROWS: return open_arrow_or_spill(self, path, file, out, err);
     default:
         oci_close(file, NULL);
         OC_FAIL(err, OC_EUNSUPPORTED,

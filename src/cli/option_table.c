@@ -274,9 +274,10 @@ const oci_cli_option oci_cli_option_table[] = {
     {.name = "null", .value = "TEXT", .group = group_input, .commands = TAKES_FILES,
      .take = take_text, .offset = FIELD(null_text),
      .help = "what stands for null in CSV, in and out; default: the empty field"},
-    {.name = "physical", .group = group_input, .commands = TAKES_FILES,
+    {.name = "physical", .group = group_input, .commands = OCI_CLI_BIT(OCI_CLI_INSPECT),
      .take = take_flag, .offset = FIELD(physical),
-     .help = "spill files: the columns as they lie in the file, not the rows they stand for"},
+     .help = "of a spill file, show the columns as they lie in it, as other readers of Arrow see "
+             "them"},
 
     {.letter = 'o', .name = "output", .value = "FILE", .group = group_output,
      .commands = READS_FILES,

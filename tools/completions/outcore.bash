@@ -2,7 +2,7 @@
 
 _outcore_options() { # COMMAND
     local resources='-m --memory-limit -q --quiet --timer -h --help -V --version'
-    local input='--input-format --delimiter --header --columns --null --physical'
+    local input='--input-format --delimiter --header --columns --null'
     local files="$input $resources --select --limit -o --output --format --compression
         --output-delimiter --output-header --output-null --maxrows -d --disk-limit -T --temp-dir
         -t --threads --parallel -b --batch-size --spill-compression --spill-encoding
@@ -10,7 +10,7 @@ _outcore_options() { # COMMAND
     case $1 in
         sort) echo "$files -k --by" ;;
         convert) echo "$files" ;;
-        inspect) echo "$input $resources" ;;
+        inspect) echo "$input $resources --physical" ;;
         *) echo '-h --help -V --version' ;;
     esac
 }
