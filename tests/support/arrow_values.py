@@ -253,12 +253,23 @@ def _check(stream, code):
         raise OSError(code, (message or b"?").decode(errors="replace"))
 
 
+def _pointer(capsule, name):
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get_pointer(capsule, name)
+
+
+def read_schema(source):
+    """Schema of anything that exports one."""
+    capsule = source.__arrow_c_schema__()
+    root = field_of(ArrowSchema.from_address(_pointer(capsule, b"arrow_schema")))
+    return Schema(root.children, root.metadata)
+
+
 def read_stream(source):
     """(Schema, batches) of anything that exports an Arrow stream; a batch is a list of columns, each a list of rows."""
     capsule = source.__arrow_c_stream__()
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    stream = ArrowArrayStream.from_address(get_pointer(capsule, b"arrow_array_stream"))
+    stream = ArrowArrayStream.from_address(_pointer(capsule, b"arrow_array_stream"))
     c_schema = ArrowSchema()
     _check(stream, stream.get_schema(ctypes.byref(stream), ctypes.byref(c_schema)))
     root = field_of(c_schema)
