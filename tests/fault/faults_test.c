@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "fault/loop.h"
+#include "fault/spill_bodies.h"
 #include "support/arrow_maker.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -342,6 +343,7 @@ static const read_case reads[] = {
     {.name = "big_lz4.arrows", .through_pipe = true},
     {.name = "dictionaries.arrow", .through_pipe = true},
     {.name = "dictionaries.arrows", .through_pipe = true},
+    {.name = "rows.spill"},
 };
 
 /* ---- writing ----------------------------------------------------------------------------------- */
@@ -569,6 +571,7 @@ static int set_up(void **state)
     make_input("nested_zstd.arrow", OC_CODEC_ZSTD, nested, 7, 60, 4);
     make_input("big_nested.arrow", OC_CODEC_NONE, nested, 7, 2000, 1);
     make_quoted();
+    fault_make_spill_file(input_path("rows.spill"));
     return 0;
 }
 
@@ -590,6 +593,7 @@ static const fault_body small_bodies[] = {
     {.name = "inspect a stream", .run = inspect, .arg = "mixed_lz4.arrows"},
     {.name = "inspect a file", .run = inspect, .arg = "dictionaries.arrow"},
     {.name = "inspect text", .run = inspect, .arg = "quoted.csv"},
+    {.name = "inspect a spill file", .run = inspect, .arg = "rows.spill"},
 };
 
 static const fault_body sort_bodies[] = {
@@ -611,6 +615,32 @@ static const fault_body sort_bodies[] = {
      .arg = &sort_narrow,
      .codec = OC_CODEC_ZSTD,
      .no_tmpfile = true,
+     .must_spill = true},
+    {.name = "spill as Arrow lays it out, unchecked",
+     .run = sort,
+     .arg = &sort_spilled,
+     .codec = OC_CODEC_NONE,
+     .encoding = OC_SPILL_ENCODING_PLAIN,
+     .no_checksums = true,
+     .must_spill = true},
+    {.name = "spill strings as lengths and bytes",
+     .run = sort,
+     .arg = &sort_narrow,
+     .codec = OC_CODEC_ZSTD,
+     .encoding = OC_SPILL_ENCODING_LENGTHS,
+     .must_spill = true},
+    {.name = "spill sealed",
+     .run = sort,
+     .arg = &sort_narrow,
+     .codec = OC_CODEC_LZ4,
+     .encrypt = true,
+     .must_spill = true},
+    {.name = "spill sealed dictionaries as Arrow lays them out",
+     .run = sort,
+     .arg = &sort_dictionaries,
+     .codec = OC_CODEC_NONE,
+     .encoding = OC_SPILL_ENCODING_PLAIN,
+     .encrypt = true,
      .must_spill = true},
     {.name = "top k in memory", .run = sort, .arg = &sort_top_k},
     {.name = "top k spilled", .run = sort, .arg = &sort_top_many, .must_spill = true},
@@ -684,6 +714,13 @@ static void sorting_survives_every_failure(void **state)
     fault_check_none_wrong();
 }
 
+static void spilling_alone_survives_every_failure(void **state)
+{
+    (void)state;
+    loop_all(fault_spill_bodies, (size_t)fault_n_spill_bodies);
+    fault_check_none_wrong();
+}
+
 static void sorts_on_two_threads_survive_every_failure(void **state)
 {
     (void)state;
@@ -725,6 +762,7 @@ int main(void)
         cmocka_unit_test(reading_survives_every_failure),
         cmocka_unit_test(writing_survives_every_failure),
         cmocka_unit_test(sorting_survives_every_failure),
+        cmocka_unit_test(spilling_alone_survives_every_failure),
         cmocka_unit_test(sorts_on_two_threads_survive_every_failure),
         cmocka_unit_test(work_can_be_canceled_at_every_step),
         cmocka_unit_test(every_call_site_was_the_failing_one),
