@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
 .PHONY: release dev clang deps venv demo test tsan-test tiny-test install-test lint format \
-        bench coverage fuzz install clean help
+        bench bench-spill bench-venv coverage fuzz install clean help
 
 # Compile jobs. Two by default: some files take a GiB each under sanitizers.
 JOBS ?= 2
@@ -14,6 +14,7 @@ FUZZ_SECONDS ?= 60
 
 PYTHON := /usr/bin/python3
 VENV := build/venv
+BENCH_VENV := build/venv-bench
 
 # Configures when needed and builds one preset into build/<preset>.
 define build_preset
@@ -62,6 +63,12 @@ format: ## apply .clang-format to all C files
 bench: release ## run every program in build/release/bench; prints what each measures
 	@tools/bench.sh build/release/bench
 
+bench-venv: ## build/venv-bench with the peers of the benchmarks; goes on without when offline
+	@tools/make_venv.sh $(PYTHON) $(BENCH_VENV) bench/requirements.txt
+
+bench-spill: release bench-venv ## spill files: sizes, speed, peers, figures; writes bench/results/*.csv
+	@tools/bench_spill.sh build/release $(BENCH_VENV)
+
 coverage: ## line coverage of the unit tests in build/coverage/report.txt
 	@tools/install_deps.sh gcovr
 	$(call build_preset,coverage)
@@ -77,8 +84,8 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (default 60)
 install: release ## headers, libraries, outcore.pc, CMake package, program under PREFIX
 	@cmake --install build/release --prefix $(PREFIX)
 
-clean: ## remove build/ except the venv
-	@find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+clean: ## remove build/ except the venvs
+	@find build -mindepth 1 -maxdepth 1 ! -name 'venv*' -exec rm -rf {} + 2>/dev/null || true
 
 help: ## this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
