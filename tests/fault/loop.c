@@ -18,6 +18,7 @@
 #include "api/context.h"
 #include "arrow/stream.h"
 #include "base/hash.h"
+#include "spill/seal.h"
 #include "support/arrow_maker.h"
 
 #define MIB ((int64_t)1 << 20)
@@ -277,6 +278,9 @@ static oc_status make_context(const attempt *a, oc_context **out, oc_error *err)
     oc_options options = OC_OPTIONS_INIT;
     options.memory_limit = a->body->memory_limit > 0 ? a->body->memory_limit : MIB;
     options.spill_codec = a->body->codec;
+    options.spill_encoding = a->body->encoding;
+    options.spill_without_checksums = a->body->no_checksums;
+    options.spill_encrypt = a->body->encrypt;
     options.threads = a->body->threads > 0 ? a->body->threads : 1;
     options.batch_rows = 500;
     options.temp_dirs = folders;
@@ -514,7 +518,8 @@ static void try_some(attempt *a)
 
 void fault_loop(const fault_body *body)
 {
-    if (body->is_heavy && IS_SANITIZED && !fault_is_slow()) {
+    bool is_too_heavy = body->is_heavy && IS_SANITIZED && !fault_is_slow();
+    if (is_too_heavy || (body->encrypt && !oci_seal_is_available())) {
         return;
     }
     attempt a = {.body = body};
@@ -529,7 +534,8 @@ void fault_loop(const fault_body *body)
 
 void fault_cancel_loop(const fault_body *body)
 {
-    if (body->is_heavy && !fault_is_slow()) {
+    bool is_too_heavy = body->is_heavy && !fault_is_slow();
+    if (is_too_heavy || (body->encrypt && !oci_seal_is_available())) {
         return;
     }
     attempt a = {.body = body};

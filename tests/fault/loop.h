@@ -31,6 +31,9 @@ typedef struct fault_body {
     const void *arg;
     int64_t memory_limit; /* 0: 1 MiB */
     oc_codec codec;
+    oc_spill_encoding encoding;
+    bool no_checksums;
+    bool encrypt;         /* no loop where that is not built in */
     int32_t threads;      /* 0: 1 */
     bool no_tmpfile;      /* file systems without nameless files */
     bool own_threads;     /* the body starts threads: which call is the nth differs */
