@@ -124,10 +124,7 @@ typedef struct oc_options {
     bool spill_encrypt;
 } oc_options;
 
-#define OC_OPTIONS_INIT                   \
-    {                                     \
-        .struct_size = sizeof(oc_options) \
-    }
+#define OC_OPTIONS_INIT OC_STRUCT_INIT(oc_options)
 
 typedef struct oc_context oc_context;
 
@@ -163,10 +160,7 @@ typedef struct oc_sort_options {
     int64_t limit; /* the first `limit` rows of the sorted result; needs has_limit */
 } oc_sort_options;
 
-#define OC_SORT_OPTIONS_INIT                   \
-    {                                          \
-        .struct_size = sizeof(oc_sort_options) \
-    }
+#define OC_SORT_OPTIONS_INIT OC_STRUCT_INIT(oc_sort_options)
 
 /* Sorts `input` by `keys`. Stable: rows with equal keys come out in input order. Payload bits are
  * never changed. The result is the same for every memory limit, codec, batch size and thread count;
@@ -223,10 +217,7 @@ typedef struct oc_read_options {
     bool physical;
 } oc_read_options;
 
-#define OC_READ_OPTIONS_INIT                   \
-    {                                          \
-        .struct_size = sizeof(oc_read_options) \
-    }
+#define OC_READ_OPTIONS_INIT OC_STRUCT_INIT(oc_read_options)
 
 /* One stream over some files, one after the other; they must have the same column names and types.
  * "-" is standard input. Large record batches are read in slices, so a file may hold batches far
@@ -247,10 +238,7 @@ typedef struct oc_write_options {
     int64_t max_rows;      /* TABLE: rows shown, the rest is counted; 0 = 40, -1 = all */
 } oc_write_options;
 
-#define OC_WRITE_OPTIONS_INIT                   \
-    {                                           \
-        .struct_size = sizeof(oc_write_options) \
-    }
+#define OC_WRITE_OPTIONS_INIT OC_STRUCT_INIT(oc_write_options)
 
 /* Runs `input` to its end and writes it. A path appears under its name only when the result is
  * complete (written to a temporary name beside it, then renamed); a failed or cancelled write

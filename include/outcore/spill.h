@@ -77,10 +77,7 @@ typedef struct oc_spill_options {
     bool keep_batches;
 } oc_spill_options;
 
-#define OC_SPILL_OPTIONS_INIT                   \
-    {                                           \
-        .struct_size = sizeof(oc_spill_options) \
-    }
+#define OC_SPILL_OPTIONS_INIT OC_STRUCT_INIT(oc_spill_options)
 
 typedef struct oc_spill_manager oc_spill_manager;
 
@@ -182,10 +179,7 @@ typedef struct oc_spill_read_options {
     bool consume;
 } oc_spill_read_options;
 
-#define OC_SPILL_READ_OPTIONS_INIT                   \
-    {                                                \
-        .struct_size = sizeof(oc_spill_read_options) \
-    }
+#define OC_SPILL_READ_OPTIONS_INIT OC_STRUCT_INIT(oc_spill_read_options)
 
 /* A stream over all rows, block by block. `expected` (borrowed; NULL = take what is there) is the
  * schema that the caller wants: OC_EDATA names the first column that differs in name, type or place;

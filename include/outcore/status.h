@@ -8,6 +8,22 @@
 
 #include <stdint.h>
 
+/* For the *_INIT macros of structs that callers fill: zeros, and struct_size. C++ before C++20 has no
+ * designated initialisers, and warns of members that are left out. */
+#ifdef __cplusplus
+#define OC_STRUCT_INIT(type)               \
+    [] {                                   \
+        type filled = {};                  \
+        filled.struct_size = sizeof(type); \
+        return filled;                     \
+    }()
+#else
+#define OC_STRUCT_INIT(type)        \
+    {                               \
+        .struct_size = sizeof(type) \
+    }
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
