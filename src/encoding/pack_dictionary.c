@@ -4,9 +4,10 @@
  * marked in a bitmap over the dictionary; the place of a code among the marked ones is its new code,
  * which keeps their order. Counts of marks before each word of the bitmap make that a popcount. A
  * dictionary of which everything is used, as gather makes them, is packed as it lies, and so is one of
- * which a range is used; of others the used values are gathered first. What gather cannot keep in its
- * layout (list views, runs, views inside other types) and what it cannot take at once is cut to the
- * range from the first to the last used one.
+ * which a range is used; of others the used values are gathered first. Where gather changes the layout
+ * (list views, runs, views inside other types) or may make more than there was (dense unions whose rows
+ * share one of a child, dictionaries inside that get bitmaps), and where there are too many for it, the
+ * dictionary is cut to the range from the first to the last used value instead.
  *
  * Memory: 12 bytes per 64 values of the dictionary from the reservation, while indices are written;
  * gathered values and references to them from the reservation's account, while they are packed. A
@@ -100,17 +101,14 @@ static void new_codes_page(const void *arg, int64_t start, int64_t n, uint64_t *
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A batch of one column that borrows everything. *keeps_layout: gather makes what packs the same;
- * strings of all layouts do. */
-static oc_status borrow_values(const oci_column *values, oci_batch **out, oci_schema **working,
-                               bool *keeps_layout, oc_error *err)
+/* A batch of one column that borrows everything. */
+static oc_status borrow_values(const oci_column *values, oci_batch **out, oc_error *err)
 {
     oci_schema *schema = NULL;
     oci_field *field = calloc(1, sizeof *field);
     oci_column *columns = malloc(sizeof *columns);
     oc_status status = OC_OK;
     *out = NULL;
-    *working = NULL;
     if (field == NULL || columns == NULL) {
         free(field);
         free(columns);
@@ -130,12 +128,25 @@ static oc_status borrow_values(const oci_column *values, oci_batch **out, oci_sc
     *columns = *values;
     columns->field = schema->fields;
     status = oci_batch_adopt(schema, values->length, columns, NULL, NULL, 0, NULL, 0, out, err);
-    if (status == OC_OK) {
-        status = oci_schema_working(schema, working, err);
-    }
-    *keeps_layout = *working == schema || oci_field_layout(values->field) == OCI_LAYOUT_VIEWS;
     oci_schema_release(schema);
     return status;
+}
+
+static bool is_kept_by_gather(const oci_field *field)
+{
+    switch (oci_field_layout(field)) {
+    case OCI_LAYOUT_VIEWS:
+    case OCI_LAYOUT_LIST_VIEW32:
+    case OCI_LAYOUT_LIST_VIEW64:
+    case OCI_LAYOUT_RUN_ENDS:
+    case OCI_LAYOUT_DENSE_UNION: return false;
+    default: break;
+    }
+    bool is_kept = field->dictionary == NULL;
+    for (int32_t i = 0; i < field->n_children && is_kept; i++) {
+        is_kept = is_kept_by_gather(&field->children[i]);
+    }
+    return is_kept;
 }
 
 static void refer_to_used(const used_codes *used, oci_row_ref *rows)
@@ -150,35 +161,68 @@ static void refer_to_used(const used_codes *used, oci_row_ref *rows)
     assert(n == used->n);
 }
 
+/* Views of some rows, over the same buffers. */
+static oc_status gather_views(const oci_batch *source, const oci_row_ref *rows, int64_t n,
+                              oci_mem *mem, oci_batch **out, oc_error *err)
+{
+    const oci_column *from = source->columns;
+    int64_t width = (int64_t)sizeof(oci_view), bytes = n * width + oci_bytes_for_bits(n);
+    oci_column *columns = malloc(sizeof *columns);
+    void *slab = NULL;
+    if (columns == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "out of memory while packing a dictionary");
+    }
+    oc_status status = oci_mem_alloc(mem, bytes, &slab, err);
+    if (status != OC_OK) {
+        free(columns);
+        return status;
+    }
+    uint8_t *views = slab, *validity = views + n * width;
+    *columns = *from;
+    columns->offset = 0;
+    columns->length = n;
+    columns->null_count = from->validity == NULL ? 0 : -1;
+    columns->values = views;
+    columns->validity = from->validity == NULL ? NULL : validity;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t slot = from->offset + rows[i].row;
+        memcpy(views + i * width, from->values + slot * width, (size_t)width);
+        if (from->validity != NULL) {
+            oci_bit_put(validity, i, oci_bit_get(from->validity, slot));
+        }
+    }
+    return oci_batch_adopt(source->schema, n, columns, mem, slab, bytes, NULL, 0, out, err);
+}
+
 /* *out stays NULL where a range has to do. */
 static oc_status gather_used(const oci_column *values, const used_codes *used, oci_mem *mem,
                              oci_batch **out, oc_error *err)
 {
+    bool has_views = oci_field_layout(values->field) == OCI_LAYOUT_VIEWS;
     oci_batch *source = NULL;
-    oci_schema *working = NULL;
     oci_row_ref *rows = NULL;
-    bool keeps_layout = false;
     int64_t rows_bytes = used->n * (int64_t)sizeof *rows, n_fit = 0;
     oc_status status = OC_OK;
     *out = NULL;
-    if (used->n > OCI_GATHER_ROWS_MAX || used->end > UINT32_MAX) {
+    if (used->n > OCI_GATHER_ROWS_MAX || used->end > UINT32_MAX ||
+        (!has_views && !is_kept_by_gather(values->field))) {
         return OC_OK;
     }
-    OC_GOTO(borrow_values(values, &source, &working, &keeps_layout, err));
-    if (!keeps_layout) {
+    OC_TRY(oci_mem_alloc(mem, rows_bytes, (void **)&rows, err));
+    refer_to_used(used, rows);
+    OC_GOTO(borrow_values(values, &source, err));
+    if (has_views) {
+        status = gather_views(source, rows, used->n, mem, out, err);
         goto done;
     }
-    OC_GOTO(oci_mem_alloc(mem, rows_bytes, (void **)&rows, err));
-    refer_to_used(used, rows);
-    OC_GOTO(oci_gather_fit(working, (const oci_batch *const *)&source, rows, used->n, INT64_MAX,
-                           mem, &n_fit, NULL, err));
+    const oci_batch *const *sources = (const oci_batch *const *)&source;
+    OC_GOTO(
+        oci_gather_fit(source->schema, sources, rows, used->n, INT64_MAX, mem, &n_fit, NULL, err));
     if (n_fit == used->n) {
-        status = oci_gather(working, (const oci_batch *const *)&source, rows, used->n, 0, mem, NULL,
-                            out, err);
+        status = oci_gather(source->schema, sources, rows, used->n, 0, mem, NULL, out, err);
     }
 done:
     oci_mem_free(mem, rows, rows_bytes);
-    oci_schema_release(working);
     oci_batch_release(source);
     return status;
 }

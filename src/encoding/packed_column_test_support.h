@@ -3,6 +3,7 @@
 #ifndef OUTCORE_ENCODING_PACKED_COLUMN_TEST_SUPPORT_H
 #define OUTCORE_ENCODING_PACKED_COLUMN_TEST_SUPPORT_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,13 @@ typedef struct packed_bytes {
     int64_t bytes_size;
 } packed_bytes;
 
-static inline void test_require(bool condition)
+/* Ends the program when a condition does not hold. */
+#define test_require(condition) test_require_at((condition), #condition, __LINE__)
+
+static inline void test_require_at(bool condition, const char *text, int line)
 {
     if (!condition) {
+        fprintf(stderr, "line %d: %s\n", line, text);
         abort();
     }
 }
