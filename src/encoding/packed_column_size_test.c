@@ -350,6 +350,50 @@ static void only_dictionary_values_in_use_are_packed(void **unused)
     close_fixture(&f);
 }
 
+/* Every second value of dictionaries whose values share all they have. */
+static void dictionaries_that_share_bytes_or_rows_go_on_sharing_them(void **unused)
+{
+    (void)unused;
+    enum { VALUES = 100, LENGTH = 1000 };
+    static const char *const formats[] = {"i>vu", "i>+ud:0(z)"};
+    static uint8_t bytes[LENGTH], ids[VALUES], offsets[VALUES * 4];
+    static const int32_t ends[] = {0, LENGTH};
+    fixture f = open_fixture();
+    oci_view views[VALUES];
+    int32_t indices[VALUES / 2];
+    for (int64_t i = 0; i < LENGTH; i++) {
+        bytes[i] = (uint8_t)random_at(i);
+    }
+    for (int32_t i = 0; i < VALUES; i++) {
+        views[i] = (oci_view){.length = LENGTH};
+        memcpy(views[i].ref.prefix, bytes, 4);
+        indices[i / 2] = i / 2 * 2;
+    }
+    const uint8_t *const buffers[] = {bytes};
+    const int64_t sizes[] = {LENGTH};
+    for (int k = 0; k < 2; k++) {
+        oci_schema *schema = make_schema(&formats[k], 1);
+        const oci_field *field = schema->fields[0].dictionary;
+        oci_column child = {
+            .field = field->children, .length = 1, .values = (const uint8_t *)ends, .bytes = bytes};
+        oci_column values = {.field = field,
+                             .length = VALUES,
+                             .values = k == 0 ? (const uint8_t *)views : ids,
+                             .view_buffers = buffers,
+                             .view_sizes = sizes,
+                             .n_view_buffers = 1,
+                             .child_offsets = offsets,
+                             .children = &child};
+        oci_column column = {.field = schema->fields,
+                             .length = VALUES / 2,
+                             .values = (const uint8_t *)indices,
+                             .dictionary = &values};
+        assert_true(packed_size(f.mem, schema, &column) < LENGTH + 400);
+        oci_schema_release(schema);
+    }
+    close_fixture(&f);
+}
+
 static void a_dictionary_that_is_used_up_is_packed_as_it_lies(void **unused)
 {
     (void)unused;
@@ -522,6 +566,7 @@ int main(void)
         cmocka_unit_test(rows_that_are_null_take_only_their_bit),
         cmocka_unit_test(a_packer_follows_data_that_changes),
         cmocka_unit_test(only_dictionary_values_in_use_are_packed),
+        cmocka_unit_test(dictionaries_that_share_bytes_or_rows_go_on_sharing_them),
         cmocka_unit_test(a_dictionary_that_is_used_up_is_packed_as_it_lies),
         cmocka_unit_test(the_bound_of_a_slice_does_not_grow_with_its_dictionary),
         cmocka_unit_test(packing_a_dictionary_without_memory_fails_and_holds_nothing),
