@@ -188,29 +188,43 @@ static int64_t dense_buffer_bound(const oci_block_encoder *encoder, int64_t phys
     return oci_max64(oci_ipc_encoder_bound_bytes(ipc, physical_bytes), copied);
 }
 
+/* A buffer for frames of a block of `bytes`, when they are sealed. */
+static int64_t sealed_space(const oci_block_encoder *encoder, int64_t bytes)
+{
+    if (!encoder->manager->settings.is_sealed) {
+        return 0;
+    }
+    return oci_mem_charge_of(bytes + (encoder->n_nodes + 1) * OCI_SEAL_EXTRA);
+}
+
+int64_t oci_block_encoder_space_least(const oci_block_encoder *encoder, int64_t slab_bytes)
+{
+    int64_t buffer = oci_ipc_encoder_bound_bytes(encoder->encoders[STREAM_PLAIN], slab_bytes);
+    int64_t block = oci_max64(buffer, slab_bytes + oci_block_encoder_head_bytes(encoder));
+    return oci_mem_charge_of(buffer) + sealed_space(encoder, block);
+}
+
+static int64_t dense_space(const oci_block_encoder *encoder, int64_t slab_bytes, int64_t rows)
+{
+    oci_layout_bound bound =
+        oci_spill_layout_bound(encoder->layouts[STREAM_DENSE], encoder->packer, slab_bytes, rows);
+    int64_t physical = bound.slab_bytes;
+    if (encoder->encoding == OCI_SPILL_ENCODING_LENGTHS) {
+        physical += slab_bytes; /* columns that stay where they are */
+    }
+    int64_t buffer = dense_buffer_bound(encoder, physical);
+    return oci_mem_charge_of(bound.slab_bytes) +
+           oci_max64(bound.scratch, oci_mem_charge_of(buffer) + sealed_space(encoder, buffer));
+}
+
 int64_t oci_block_encoder_space_for(const oci_block_encoder *encoder, int64_t slab_bytes,
                                     int64_t rows)
 {
-    int64_t buffer = oci_ipc_encoder_bound_bytes(encoder->encoders[STREAM_PLAIN], slab_bytes);
-    int64_t space = oci_mem_charge_of(buffer);
-    int64_t block = oci_max64(buffer, slab_bytes + oci_block_encoder_head_bytes(encoder));
-    if (encoder->layouts[STREAM_DENSE] != NULL) {
-        oci_layout_bound bound = oci_spill_layout_bound(encoder->layouts[STREAM_DENSE],
-                                                        encoder->packer, slab_bytes, rows);
-        int64_t physical = bound.slab_bytes;
-        if (encoder->encoding == OCI_SPILL_ENCODING_LENGTHS) {
-            physical += slab_bytes; /* columns that stay where they are */
-        }
-        int64_t dense_buffer = dense_buffer_bound(encoder, physical);
-        int64_t dense = oci_mem_charge_of(bound.slab_bytes) +
-                        oci_max64(bound.scratch, oci_mem_charge_of(dense_buffer));
-        space = oci_max64(space, dense);
-        block = oci_max64(block, dense_buffer);
+    int64_t least = oci_block_encoder_space_least(encoder, slab_bytes);
+    if (encoder->layouts[STREAM_DENSE] == NULL) {
+        return least;
     }
-    if (encoder->manager->settings.is_sealed) {
-        space += oci_mem_charge_of(block + (encoder->n_nodes + 1) * OCI_SEAL_EXTRA);
-    }
-    return space;
+    return oci_max64(least, dense_space(encoder, slab_bytes, rows));
 }
 
 /* ---- sizes of batches ------------------------------------------------------------------------ */
@@ -292,9 +306,6 @@ static oc_status choose_packed(oci_block_encoder *encoder, oci_batch *batch,
         encoder->plain_left--;
         return OC_OK;
     }
-    if (!oci_spill_layout_can_hold(encoder->layouts[STREAM_DENSE], encoder->packer, batch)) {
-        return OC_OK;
-    }
     OC_TRY(make_physical(encoder, batch, from, err));
     message_size packed = measure_messages(encoder->physical);
     int64_t packed_bytes = total_size(encoder, encoder->physical->schema, &packed);
@@ -321,22 +332,17 @@ static oc_status choose_lengths(oci_block_encoder *encoder, oci_batch *batch, oc
     if (encoder->is_first) {
         *out = batch->length >= DENSE_ROWS_MIN ? STREAM_DENSE : STREAM_PLAIN;
     }
-    if (*out == STREAM_DENSE) {
-        if (!oci_spill_layout_can_hold(encoder->layouts[STREAM_DENSE], NULL, batch)) {
-            *out = STREAM_PLAIN;
-            return OC_OK;
-        }
-        OC_TRY(make_physical(encoder, batch, from, err));
-    }
-    return OC_OK;
+    return *out == STREAM_DENSE ? make_physical(encoder, batch, from, err) : OC_OK;
 }
 
 static oc_status choose_stream(oci_block_encoder *encoder, oci_batch *batch,
-                               const message_size *plain, oci_reservation *from, stream_kind *out,
-                               oc_error *err)
+                               const message_size *plain, int64_t room, oci_reservation *from,
+                               stream_kind *out, oc_error *err)
 {
-    if (encoder->layouts[STREAM_DENSE] == NULL) {
-        *out = STREAM_PLAIN;
+    const oci_spill_layout *dense = encoder->layouts[STREAM_DENSE];
+    *out = STREAM_PLAIN;
+    if (dense == NULL || dense_space(encoder, plain->bytes, batch->length) > room ||
+        !oci_spill_layout_can_hold(dense, encoder->packer, batch)) {
         return OC_OK;
     }
     return encoder->encoding == OCI_SPILL_ENCODING_AUTO
@@ -497,14 +503,14 @@ static void note_memory(const oci_block_encoder *encoder, const oci_batch *batch
     }
 }
 
-oc_status oci_block_encoder_encode(oci_block_encoder *encoder, oci_batch *batch,
+oc_status oci_block_encoder_encode(oci_block_encoder *encoder, oci_batch *batch, int64_t room,
                                    oci_reservation *from, oci_block *out, oc_error *err)
 {
     *out = (oci_block){0};
     clear_opening(encoder);
     message_size plain = measure_messages(batch);
     stream_kind kind;
-    OC_TRY(choose_stream(encoder, batch, &plain, from, &kind, err));
+    OC_TRY(choose_stream(encoder, batch, &plain, room, from, &kind, err));
     if (kind != encoder->stream) {
         OC_TRY(open_stream(encoder, kind, err));
     }

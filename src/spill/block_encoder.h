@@ -7,7 +7,8 @@
  * blocks smaller by at least a hundredth, else plain; packing chooses for each column by itself, and
  * keeps as it is what cannot be made smaller. A block is packed before it is known whether that pays,
  * so where it does, nothing is done twice; where it does not, it is tried on one block of 64. What was
- * learnt holds for the runs that follow. Runs that begin with fewer than 128 rows begin plain.
+ * learnt holds for the runs that follow. Runs that begin with fewer than 128 rows begin plain. A block
+ * that there is no room to pack is plain.
  *
  * A layout is fixed for one stream: where another one is chosen, the block comes with the end of the
  * stream before it and the schema message of the next. */
@@ -28,6 +29,7 @@ void oci_block_encoder_destroy(oci_block_encoder *encoder); /* NULL is fine */
 int64_t oci_block_encoder_head_bytes(const oci_block_encoder *encoder);
 int64_t oci_block_encoder_space_for(const oci_block_encoder *encoder, int64_t slab_bytes,
                                     int64_t rows);
+int64_t oci_block_encoder_space_least(const oci_block_encoder *encoder, int64_t slab_bytes);
 
 /* The next block is the first of a run. `run_id` gets the run's number (zeros unless sealed). */
 OC_NODISCARD oc_status oci_block_encoder_begin(oci_block_encoder *encoder, uint8_t run_id[16],
@@ -48,9 +50,9 @@ typedef struct oci_block {
 } oci_block;
 
 /* Memory is paid from `from` and stays taken until oci_block_encoder_trim(), as long as what `out`
- * points to is valid. */
+ * points to is valid. Where a dense layout would take more than `room`, the block is plain. */
 OC_NODISCARD oc_status oci_block_encoder_encode(oci_block_encoder *encoder, oci_batch *batch,
-                                                oci_reservation *from, oci_block *out,
+                                                int64_t room, oci_reservation *from, oci_block *out,
                                                 oc_error *err);
 void oci_block_encoder_trim(oci_block_encoder *encoder, oci_reservation *from);
 

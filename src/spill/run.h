@@ -56,10 +56,12 @@ void oci_run_writer_destroy(oci_run_writer *writer);
 /* Bytes to leave in front of a slab so that it can be written as it lies. */
 int64_t oci_run_writer_head_bytes(const oci_run_writer *writer);
 /* Memory that encoding a compact batch with a slab of `slab_bytes` and up to `rows` rows takes
- * (INT64_MAX: any number). */
+ * (INT64_MAX: any number); and what it takes at least: with less than all of it blocks are written
+ * plain. */
 int64_t oci_run_writer_space_for(const oci_run_writer *writer, int64_t slab_bytes, int64_t rows);
+int64_t oci_run_writer_space_least(const oci_run_writer *writer, int64_t slab_bytes);
 /* Sets that much memory aside, for all compact batches up to that size, so that spilling needs no new
- * grant. OC_EBUDGET. */
+ * grant. Without it memory is asked for with each batch. OC_EBUDGET. */
 OC_NODISCARD oc_status oci_run_writer_reserve(oci_run_writer *writer, int64_t bytes, oc_error *err);
 /* Gives it back. Between runs only. */
 void oci_run_writer_unreserve(oci_run_writer *writer);

@@ -21,7 +21,8 @@ struct oci_run_writer {
     oci_mem *mem;
     oci_worker *worker;
     oci_block_encoder *encoder;
-    oci_reservation space; /* pays for what encoding takes */
+    oci_reservation space; /* pays for what encoding takes; all of it, when it was set aside */
+    bool is_reserved;
     oci_task task;
     bool in_run;
 
@@ -100,8 +101,15 @@ int64_t oci_run_writer_space_for(const oci_run_writer *writer, int64_t slab_byte
     return oci_block_encoder_space_for(writer->encoder, slab_bytes, rows);
 }
 
+int64_t oci_run_writer_space_least(const oci_run_writer *writer, int64_t slab_bytes)
+{
+    return oci_block_encoder_space_least(writer->encoder, slab_bytes);
+}
+
 oc_status oci_run_writer_reserve(oci_run_writer *writer, int64_t bytes, oc_error *err)
 {
+    wait_for_task(writer);
+    writer->is_reserved = true;
     if (bytes <= writer->space.bytes) {
         return OC_OK;
     }
@@ -113,6 +121,7 @@ void oci_run_writer_unreserve(oci_run_writer *writer)
     wait_for_task(writer);
     oci_reservation_release(&writer->space);
     writer->space.mem = writer->mem;
+    writer->is_reserved = false;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -156,7 +165,8 @@ static oc_status encode_block(oci_run_writer *writer, oci_batch *batch, oci_bloc
                               oc_error *err)
 {
     int64_t start = oci_spill_now(writer->manager);
-    OC_TRY(oci_block_encoder_encode(writer->encoder, batch, &writer->space, block, err));
+    int64_t room = writer->is_reserved ? writer->space.bytes : INT64_MAX;
+    OC_TRY(oci_block_encoder_encode(writer->encoder, batch, room, &writer->space, block, err));
     atomic_fetch_add(&writer->manager->counters.encode_ns, oci_spill_now(writer->manager) - start);
     if (writer->manager->choice != NULL) {
         oci_codec_choice_note_encode(writer->manager->choice, block->codec, block->body_bytes,

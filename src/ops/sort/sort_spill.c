@@ -28,6 +28,9 @@
 /* At most 1/8 of the limit goes into that; blocks get fewer rows when there are many dictionaries.
  */
 #define DICTIONARY_SHARE 8
+/* At most 1/16 of the limit goes into packing a block and encoding what comes of it: blocks of
+ * ordinary rows take 1/28. */
+#define PACKING_SHARE 16
 /* What gathering takes per source, and for each level of lists and dense unions. */
 #define SOURCE_BYTES 64
 #define LEVEL_BYTES  8704
@@ -43,10 +46,13 @@ static int64_t slab_charge(const oci_sort *sort, int64_t bytes)
     return oci_mem_charge_of(bytes + oci_run_writer_head_bytes(sort->writer) + 64);
 }
 
-/* What encoding blocks of up to `bytes` takes. */
-static int64_t encode_bytes(const oci_sort *sort, int64_t bytes)
+/* What encoding blocks of up to `bytes` takes; with less than that, down to the least, they are not
+ * packed. Few and wide rows are not worth more than a small part of the limit. */
+static int64_t encode_bytes(const oci_sort *sort, int64_t bytes, bool packs)
 {
-    return oci_run_writer_space_for(sort->writer, bytes, sort->block_rows);
+    int64_t most = oci_budget_limit(sort->env->budget) / PACKING_SHARE;
+    int64_t space = oci_run_writer_space_for(sort->writer, bytes, sort->block_rows);
+    return packs && space <= most ? space : oci_run_writer_space_least(sort->writer, bytes);
 }
 
 int64_t oci_sort_scratch_bytes(const oci_sort *sort, int64_t rows)
@@ -71,10 +77,22 @@ int64_t oci_sort_dictionary_rows_max(const oci_sort *sort)
     return oci_max64(64, share / (sort->n_dictionaries * DICTIONARY_ROW_BYTES));
 }
 
+static int64_t workspace_bytes(const oci_sort *sort, int64_t bytes, bool packs)
+{
+    return 2 * slab_charge(sort, bytes) + encode_bytes(sort, bytes, packs) +
+           oci_sort_scratch_bytes(sort, sort->block_rows);
+}
+
 int64_t oci_sort_workspace_bytes(const oci_sort *sort, int64_t bytes)
 {
-    return 2 * slab_charge(sort, bytes) + encode_bytes(sort, bytes) +
-           oci_sort_scratch_bytes(sort, sort->block_rows);
+    return workspace_bytes(sort, bytes, true);
+}
+
+/* What encoding may take of the workspace as it is. */
+static int64_t encode_share(const oci_sort *sort)
+{
+    int64_t wide = sort->wide_bytes;
+    return encode_bytes(sort, wide, sort->workspace.bytes >= workspace_bytes(sort, wide, true));
 }
 
 /* Memory that a merge of the runs so far, one more, and the buffer would like to have: an eighth of
@@ -198,8 +216,13 @@ oc_status oci_sort_ensure_workspace(oci_sort *sort, int64_t chunk_bytes, oc_erro
         status = oci_mem_try_reserve(sort->mem, &sort->workspace, wanted, NULL);
     }
     if (status == OC_EBUDGET) {
-        /* Without the share for the merge, which is only a wish. */
-        status = reserve_patiently(sort, oci_sort_workspace_bytes(sort, wide), NULL);
+        /* Without the share for the merge, which is only a wish, ... */
+        status = oci_mem_try_reserve(sort->mem, &sort->workspace, workspace_bytes(sort, wide, true),
+                                     NULL);
+    }
+    if (status == OC_EBUDGET) {
+        /* ... and without packing. */
+        status = reserve_patiently(sort, workspace_bytes(sort, wide, false), NULL);
     }
     if (status == OC_EBUDGET) {
         return oci_sort_row_too_large(sort, wide, err);
@@ -320,10 +343,10 @@ static void measure_run(oci_sorted_run *run, const oci_run_extent *extent)
     run->slab_bytes_max = extent->slab_bytes_max;
 }
 
-/* Takes what encoding blocks needs from the workspace, which is free to be used, and begins a run. */
-static oc_status begin_run(oci_sort *sort, oc_error *err)
+/* Sets `encode` bytes, which were promised, aside for encoding, and begins a run. */
+static oc_status begin_run(oci_sort *sort, int64_t encode, oc_error *err)
 {
-    OC_TRY(oci_run_writer_reserve(sort->writer, encode_bytes(sort, sort->wide_bytes), err));
+    OC_TRY(oci_run_writer_reserve(sort->writer, encode, err));
     return oci_run_writer_begin(sort->writer, err);
 }
 
@@ -336,12 +359,12 @@ static void end_run(oci_sort *sort, oc_status status)
     oci_run_writer_unreserve(sort->writer);
 }
 
-/* The buffer is sorted. */
-static oc_status write_run(oci_sort *sort, int64_t from, int64_t end, oc_error *err)
+/* The buffer is sorted, the workspace promised. */
+static oc_status write_run(oci_sort *sort, int64_t from, int64_t end, int64_t encode, oc_error *err)
 {
     oci_sorted_run run = {0};
     oci_run_extent extent;
-    oc_status status = begin_run(sort, err);
+    oc_status status = begin_run(sort, encode, err);
     if (status == OC_OK) {
         status = write_blocks(sort, from, end, &run, err);
     }
@@ -362,12 +385,13 @@ static oc_status sort_and_write(oci_sort *sort, int64_t from, oc_error *err)
     }
     OC_TRY(open_spill(sort, err));
     /* This is what the workspace was set aside for; nobody else gets it meanwhile. */
+    int64_t encode = encode_share(sort);
     oci_reservation_promise(&sort->workspace);
     int64_t end = oci_row_buffer_rows(sort->buffer);
     if (sort->limit >= 0) {
         end = oci_min64(end, from + sort->limit);
     }
-    OC_TRY(write_run(sort, from, end, err));
+    OC_TRY(write_run(sort, from, end, encode, err));
     if (sort->phase == OCI_SORT_ABSORB) {
         OC_TRY(oci_sort_note_cutoff(sort, err));
     }
@@ -410,14 +434,15 @@ oc_status oci_sort_spill(oci_sort *sort, int64_t from, oc_error *err)
 
 typedef struct merge_space {
     int64_t step;       /* for the inputs of a merge that writes a run */
+    int64_t encode;     /* for encoding its blocks */
     int64_t final;      /* for those of the last one */
     int64_t step_rest;  /* what else such a merge takes ... */
     int64_t final_rest; /* ... without what is left to the consumer */
 } merge_space;
 
 /* What is free for the blocks of the inputs, after everything else that a merge needs. `fair`: of
- * our share, when other operators are at work. */
-static merge_space measure_space(const oci_sort *sort, bool fair)
+ * our share, when other operators are at work. `packs`: what is written again is packed. */
+static merge_space measure_space(const oci_sort *sort, bool fair, bool packs)
 {
     int64_t slab = oci_mem_charge_of(sort->block_bytes);
     int64_t read = 0; /* beside the slab that a block becomes; one at a time */
@@ -433,10 +458,9 @@ static merge_space measure_space(const oci_sort *sort, bool fair)
     }
     free -= oci_mem_charge_of(sort->wide_bytes) / 8 + CONSUMER_BYTES;
     int64_t output = oci_mem_charge_of(oci_max64(slab, sort->output_bytes));
-    merge_space space = {0};
+    merge_space space = {.encode = encode_bytes(sort, oci_max64(slab, sort->wide_bytes), packs)};
     /* A step: one batch being gathered, one being written. */
-    space.step_rest = read + 2 * slab_charge(sort, slab) +
-                      encode_bytes(sort, oci_max64(slab, sort->wide_bytes)) +
+    space.step_rest = read + 2 * slab_charge(sort, slab) + space.encode +
                       oci_sort_scratch_bytes(sort, sort->block_rows);
     space.step = free - space.step_rest;
     /* The end: one batch being gathered, one with the consumer, who may turn it into something as
@@ -474,10 +498,10 @@ static oci_merge_config merge_config(const oci_sort *sort, int32_t start, int32_
     };
 }
 
-static oc_status write_merged(oci_sort *sort, oci_merge *merge, oci_run_extent *extent,
-                              oc_error *err)
+static oc_status write_merged(oci_sort *sort, oci_merge *merge, int64_t encode,
+                              oci_run_extent *extent, oc_error *err)
 {
-    OC_TRY(begin_run(sort, err));
+    OC_TRY(begin_run(sort, encode, err));
     int64_t rows = 0;
     while (sort->limit < 0 || rows < sort->limit) {
         oci_batch *batch;
@@ -518,18 +542,18 @@ static int64_t merged_key_bytes(const oci_merge *merge, const oci_run_extent *ex
     return oci_mem_charge_of(oci_merge_key_bytes_max(merge) + offsets + 64);
 }
 
-static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, int64_t space,
+static oc_status merge_step(oci_sort *sort, const oci_merge_step *step, const merge_space *space,
                             oc_error *err)
 {
     oci_merge_config config = merge_config(sort, step->start, step->n);
-    config.spare_blocks = spare_blocks(sort, step->start, step->n, space);
+    config.spare_blocks = spare_blocks(sort, step->start, step->n, space->step);
     config.head_bytes = oci_run_writer_head_bytes(sort->writer);
     config.rows_max = sort->block_rows;
     config.key_bytes_max = key_bytes_limit(sort);
     oci_merge *merge;
     OC_TRY(oci_merge_create(&config, &merge, err));
     oci_run_extent extent;
-    oc_status status = write_merged(sort, merge, &extent, err);
+    oc_status status = write_merged(sort, merge, space->encode, &extent, err);
     int64_t key_bytes_max = status == OC_OK ? merged_key_bytes(merge, &extent) : 0;
     oci_merge_destroy(merge);
     end_run(sort, status);
@@ -562,20 +586,20 @@ static oc_status secure(oci_sort *sort, const merge_space *space, const oci_merg
     return OC_OK;
 }
 
-/* One attempt with our share of what is free, else with all that is free, else with what others
- * give back when asked. *needed: see oci_merge_plan. */
+/* One attempt with our share of what is free, else with all that is free, else without packing what is
+ * written again, else with what others give back when asked. *needed: see oci_merge_plan. */
 static oc_status try_plan(oci_sort *sort, bool is_early, merge_space *space, oci_merge_step *step,
                           int64_t *needed, oc_error *err)
 {
     oc_status status = OC_EBUDGET;
-    for (int attempt = 0; attempt < 3 && status == OC_EBUDGET; attempt++) {
-        if (attempt == 2) {
+    for (int attempt = 0; attempt < 4 && status == OC_EBUDGET; attempt++) {
+        if (attempt == 3) {
             int64_t wanted = *needed + space->step_rest + CONSUMER_BYTES +
                              oci_mem_charge_of(sort->wide_bytes) / 8;
             OC_TRY(oci_mem_reserve(sort->mem, &sort->workspace, wanted, err));
             oci_reservation_promise(&sort->workspace);
         }
-        *space = measure_space(sort, attempt == 0);
+        *space = measure_space(sort, attempt == 0, attempt < 2);
         /* No final space: a step is what is wanted. */
         space->final = is_early ? 0 : space->final;
         int64_t pair = 0;
@@ -641,7 +665,7 @@ oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err)
         merge_space space;
         oci_merge_step step;
         OC_TRY(plan(sort, true, &space, &step, err));
-        OC_TRY(merge_step(sort, &step, space.step, err));
+        OC_TRY(merge_step(sort, &step, &space, err));
     }
     return OC_OK;
 }
@@ -649,7 +673,7 @@ oc_status oci_sort_merge_runs(oci_sort *sort, int32_t runs_max, oc_error *err)
 /* Whether the rows of the buffer can stay in memory while all runs are merged in one pass. */
 static bool buffer_can_stay(const oci_sort *sort)
 {
-    merge_space space = measure_space(sort, true);
+    merge_space space = measure_space(sort, true, true);
     int64_t cost = 0;
     for (int32_t i = 0; i < sort->runs.n; i++) {
         cost += oci_run_cost(&sort->runs.runs[i]);
@@ -680,6 +704,7 @@ static void count_runs(const oci_sort *sort)
 
 oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
 {
+    int64_t encode = encode_share(sort);
     oci_reservation_promise(&sort->workspace);
     oci_sort_derive_output(sort);
     if (sort->phase == OCI_SORT_ABSORB && oci_row_buffer_rows(sort->buffer) > 0) {
@@ -688,8 +713,8 @@ oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
         if (!buffer_can_stay(sort)) {
             sort->is_spilling = true;
             int64_t rows = oci_row_buffer_rows(sort->buffer);
-            oc_status status =
-                write_run(sort, 0, sort->limit < 0 ? rows : oci_min64(rows, sort->limit), err);
+            oc_status status = write_run(
+                sort, 0, sort->limit < 0 ? rows : oci_min64(rows, sort->limit), encode, err);
             sort->is_spilling = false;
             OC_TRY(status);
             oci_row_buffer_clear(sort->buffer);
@@ -707,7 +732,7 @@ oc_status oci_sort_start_merge(oci_sort *sort, oc_error *err)
         if (step.is_final) {
             break;
         }
-        OC_TRY(merge_step(sort, &step, space.step, err));
+        OC_TRY(merge_step(sort, &step, &space, err));
     }
     bool has_buffer = oci_row_buffer_rows(sort->buffer) > 0;
     oci_merge_config config = merge_config(sort, 0, sort->runs.n);
