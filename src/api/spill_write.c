@@ -118,7 +118,10 @@ static int64_t block_bytes(oc_spill_manager *manager)
 static oc_status write_block(oc_spill_writer *writer, oci_batch *block, oc_error *err)
 {
     int64_t rows = block->length;
-    OC_TRY(oci_run_writer_add(writer->run, block, err));
+    oc_status status = oci_run_writer_add(writer->run, block, err);
+    /* Else many writers would hold the limit between them while they wait for rows. */
+    oci_run_writer_unreserve(writer->run);
+    OC_TRY(status);
     writer->rows_written += rows;
     writer->blocks++;
     return OC_OK;

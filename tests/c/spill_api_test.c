@@ -518,6 +518,28 @@ static void a_quota_is_kept_and_named(void **state)
     end_spilling(manager);
 }
 
+/* Writers that come one after the other and stay: the first ones have large blocks. */
+static void writers_that_wait_hold_next_to_nothing(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    static const char *const ids[] = {"a=l", "b=l"};
+    oc_spill_options options = default_spill_options();
+    options.memory_limit = 16 * MIB;
+    oc_spill_manager *manager = make_spill_manager(&options);
+    oc_spill_writer *writers[N];
+    arrow_maker maker = {.seed = 3, .length = 70000}; /* a block at the least */
+    for (int i = 0; i < N; i++) {
+        writers[i] = make_spill_writer(manager, ids, 2, NULL);
+        append_spilled(writers[i], ids, 2, &maker);
+    }
+    assert_true(spill_metrics_of(manager).memory_used < MIB);
+    for (int i = 0; i < N; i++) {
+        oc_spill_writer_destroy(writers[i]);
+    }
+    end_spilling(manager);
+}
+
 static void many_writers_share_the_limit(void **state)
 {
     (void)state;
@@ -572,6 +594,7 @@ int main(void)
         cmocka_unit_test(counters_are_exact_after_every_append),
         cmocka_unit_test(a_quota_is_kept_and_named),
         cmocka_unit_test(many_writers_share_the_limit),
+        cmocka_unit_test(writers_that_wait_hold_next_to_nothing),
     };
     return cmocka_run_group_tests(tests, make_spill_folder, remove_spill_folder);
 }
