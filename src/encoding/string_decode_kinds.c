@@ -65,38 +65,110 @@ static oc_status load_starts(const oci_strings_in *in, oci_int_reader *lengths, 
     return at == size ? OC_OK : oci_string_fail(err);
 }
 
-/* A small dictionary is copied, so that none of its strings lies at the end of what can be read. */
-enum { PADDED_MAX = 1024 };
+/* Copies of the strings of a small dictionary, each with room behind it, so that none lies at the end
+ * of what can be read and copying one does not depend on its length. */
+enum { SMALL_MAX = 256, SMALL_BYTES = 32 };
+
+typedef struct small_dictionary {
+    int64_t longest;
+    uint8_t length[SMALL_MAX];
+    uint8_t bytes[SMALL_MAX][SMALL_BYTES];
+} small_dictionary;
+
+static bool make_small(const oci_strings_in *in, const uint32_t *starts, small_dictionary *out)
+{
+    out->longest = 0;
+    for (int64_t i = 0; i < in->extra; i++) {
+        uint32_t length = starts[i + 1] - starts[i];
+        if (i == SMALL_MAX || length > SMALL_BYTES) {
+            return false;
+        }
+        out->longest = oci_max64(out->longest, length);
+        out->length[i] = (uint8_t)length;
+        memset(out->bytes[i], 0, SMALL_BYTES);
+        memcpy(out->bytes[i], in->bytes + starts[i], length);
+    }
+    return true;
+}
+
+/* A page of them, `step` bytes at a time, not less than the longest has. */
+static inline __attribute__((always_inline)) void copy_small(const small_dictionary *from,
+                                                             const oci_string_sink *sink, int64_t n,
+                                                             const uint64_t *codes, size_t step)
+{
+    uint8_t *to = sink->bytes + sink->at;
+    const uint8_t *end = sink->bytes + sink->room;
+    int64_t i = 0;
+    for (; i < n && end - to >= (int64_t)step; i++) {
+        memcpy(to, from->bytes[codes[i]], step);
+        to += from->length[codes[i]];
+    }
+    for (; i < n; i++) {
+        memcpy(to, from->bytes[codes[i]], from->length[codes[i]]);
+        to += from->length[codes[i]];
+    }
+}
+
+static oc_status put_small_page(const small_dictionary *from, oci_string_sink *sink, int64_t start,
+                                int64_t n, const uint64_t *codes, oc_error *err)
+{
+    uint64_t lengths[OCI_PAGE_VALUES];
+    for (int64_t i = 0; i < n; i++) {
+        lengths[i] = from->length[codes[i]];
+    }
+    OC_TRY(oci_string_check(sink, lengths, n, err));
+    if (from->longest <= 16) {
+        copy_small(from, sink, n, codes, 16);
+    } else {
+        copy_small(from, sink, n, codes, SMALL_BYTES);
+    }
+    return sink->page(sink, start, n, lengths, NULL, err);
+}
+
+/* A page of others. */
+static oc_status put_coded_page(const oci_strings_in *in, const uint32_t *starts,
+                                oci_string_sink *sink, int64_t start, int64_t n,
+                                const uint64_t *codes, oc_error *err)
+{
+    pool from = {in->bytes, in->bytes_size};
+    uint64_t places[OCI_PAGE_VALUES];
+    uint64_t lengths[OCI_PAGE_VALUES];
+    for (int64_t i = 0; i < n; i++) {
+        places[i] = starts[codes[i]];
+        lengths[i] = starts[codes[i] + 1] - starts[codes[i]];
+    }
+    return put_page(&from, sink, start, n, lengths, places, err);
+}
+
+static oc_status check_codes(const uint64_t *codes, int64_t n, int64_t distinct, oc_error *err)
+{
+    uint64_t excess = 0; /* its top bit: some code is negative, or more than distinct - 1 */
+    for (int64_t i = 0; i < n; i++) {
+        excess |= codes[i] | ((uint64_t)distinct - 1 - codes[i]);
+    }
+    if (excess >> 63 != 0) {
+        OC_FAIL(err, OC_EDATA, "damaged strings: a code is not in the dictionary");
+    }
+    return OC_OK;
+}
 
 oc_status oci_string_decode_dictionary(const oci_strings_in *in, oci_string_sink *sink,
                                        oc_error *err)
 {
     uint32_t starts[OCI_STRINGS_DISTINCT_MAX + 1];
-    uint64_t places[OCI_PAGE_VALUES];
-    uint64_t lengths[OCI_PAGE_VALUES];
-    oci_int_reader codes, distinct;
-    OC_TRY(oci_string_open_numbers(in, in->extra, &codes, &distinct, err));
+    uint64_t codes[OCI_PAGE_VALUES];
+    small_dictionary small;
+    oci_int_reader reader, distinct;
+    OC_TRY(oci_string_open_numbers(in, in->extra, &reader, &distinct, err));
     OC_TRY(load_starts(in, &distinct, starts, err));
     share_bytes(in, sink);
-    pool from = {in->bytes, in->bytes_size};
-    uint8_t padded[PADDED_MAX + 16];
-    if (in->bytes_size <= PADDED_MAX) {
-        memcpy(padded, in->bytes, (size_t)in->bytes_size);
-        memset(padded + in->bytes_size, 0, 16);
-        from = (pool){padded, in->bytes_size + 16};
-    }
+    bool is_small = !sink->shares && make_small(in, starts, &small);
     for (int64_t at = 0; at < in->n; at += OCI_PAGE_VALUES) {
         int64_t n = oci_min64(OCI_PAGE_VALUES, in->n - at);
-        OC_TRY(oci_int_reader_next(&codes, places, n, err));
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t code = places[i];
-            if (code >= (uint64_t)in->extra) {
-                OC_FAIL(err, OC_EDATA, "damaged strings: a code is not in the dictionary");
-            }
-            places[i] = starts[code];
-            lengths[i] = starts[code + 1] - starts[code];
-        }
-        OC_TRY(put_page(&from, sink, at, n, lengths, places, err));
+        OC_TRY(oci_int_reader_next(&reader, codes, n, err));
+        OC_TRY(check_codes(codes, n, in->extra, err));
+        OC_TRY(is_small ? put_small_page(&small, sink, at, n, codes, err)
+                        : put_coded_page(in, starts, sink, at, n, codes, err));
     }
     return OC_OK;
 }
