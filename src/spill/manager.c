@@ -6,12 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/text.h"
-
-/* File systems free whole blocks only, and zero the parts of blocks at the ends of a hole, which
- * costs a write: so only whole blocks are punched. 4 KiB is the block size of every common Linux
- * file system. */
-#define DISK_BLOCK_BYTES 4096
 
 struct oci_spill_file {
     oci_spill_manager *manager;
@@ -211,8 +207,8 @@ oc_status oci_spill_read(oci_spill_file *file, void *data, int64_t size, int64_t
 
 void oci_spill_discard(oci_spill_file *file, int64_t offset, int64_t size)
 {
-    int64_t start = (offset + DISK_BLOCK_BYTES - 1) / DISK_BLOCK_BYTES * DISK_BLOCK_BYTES;
-    int64_t end = (offset + size) / DISK_BLOCK_BYTES * DISK_BLOCK_BYTES;
+    int64_t start = oci_round_up(offset, OCI_SPILL_DISK_BLOCK_BYTES);
+    int64_t end = oci_round_down(offset + size, OCI_SPILL_DISK_BLOCK_BYTES);
     if (end > start) {
         oci_discard(file->file, start, end - start);
     }

@@ -101,6 +101,10 @@ OC_NODISCARD oc_status oci_spill_append(oci_spill_file *file, const void *data, 
  * message. */
 OC_NODISCARD oc_status oci_spill_read(oci_spill_file *file, void *data, int64_t size,
                                       int64_t offset, oc_error *err);
+/* File systems free whole blocks only, and zero the parts of blocks at the ends of a hole, which costs
+ * a write: so only whole blocks are given back. 4 KiB is the block size of every common Linux file
+ * system. */
+#define OCI_SPILL_DISK_BLOCK_BYTES 4096
 /* Gives the disk space of a range back; it must not be read again. Any thread. */
 void oci_spill_discard(oci_spill_file *file, int64_t offset, int64_t size);
 int64_t oci_spill_file_end(const oci_spill_file *file);

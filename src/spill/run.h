@@ -99,6 +99,7 @@ typedef struct oci_run_cursor {
     int64_t blocks;
     bool is_kept; /* nothing is given back: a file that is to be read again */
     /* private */
+    int64_t discard_step;  /* bytes that are given back at once */
     int64_t extent_rows;   /* that there must be at the end ... */
     int64_t extent_blocks; /* ... 0 = not known */
     int64_t place;         /* of the next message in its run */
