@@ -21,6 +21,9 @@ typedef enum oci_column_layout {
     OCI_COLUMN_PACKED
 } oci_column_layout;
 
+/* Whether a column of this type can be LENGTHS. */
+bool oci_lengths_is_for(oci_type type);
+
 /* Immutable, reference-counted, malloc'ed: grows with the schema only. */
 typedef struct oci_spill_layout oci_spill_layout;
 

@@ -28,7 +28,6 @@ typedef struct oci_layout_out {
 
 /* ---- LENGTHS (layout_lengths.c) -------------------------------------------------------------- */
 
-bool oci_lengths_is_for(oci_type type);
 /* Slab that the physical form of a column takes. OC_EDATA: offsets that do not ascend. */
 OC_NODISCARD oc_status oci_lengths_measure(const oci_column *column, int64_t *bytes, oc_error *err);
 /* `field` is the physical one. Cannot fail after measuring. */

@@ -242,6 +242,10 @@ static oc_status write_end(oci_run_writer *writer, oc_error *err)
     int64_t size;
     OC_TRY(oci_block_encoder_finish(writer->encoder, writer->extent.blocks, writer->extent.rows,
                                     &data, &size, err));
+    /* Frames are read to memory of their own; other messages as short as these are not. */
+    if (writer->manager->settings.is_sealed) {
+        widen(&writer->extent.read_bytes_max, oci_mem_charge_of(size));
+    }
     return append(writer, data, size, err);
 }
 
