@@ -156,7 +156,8 @@ oc_status oci_strings_decode(const oci_strings_in *in, int width, uint8_t *offse
     oci_string_sink sink = {.page = width == 4 ? put_offsets32 : put_offsets64,
                             .bytes = bytes,
                             .room = in->value_bytes + OCI_STRING_SLACK,
-                            .to = offsets};
+                            .to = offsets,
+                            .has_offsets32 = width == 4};
     return decode_all(in, &sink, err);
 }
 

@@ -16,10 +16,11 @@ struct oci_string_sink {
                       const uint64_t *places, oc_error *err);
     bool shares;
     uint8_t *bytes;
-    int64_t room;     /* bytes that may be written */
-    int64_t promised; /* bytes that all strings have together */
-    int64_t at;       /* bytes of the strings that page() has seen */
-    uint8_t *to;      /* offsets, views */
+    int64_t room;       /* bytes that may be written */
+    int64_t promised;   /* bytes that all strings have together */
+    int64_t at;         /* bytes of the strings that page() has seen */
+    uint8_t *to;        /* offsets, views */
+    bool has_offsets32; /* a page may as well be written to `to` without page() */
     int width;
     const uint8_t *validity;
 };

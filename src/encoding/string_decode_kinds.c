@@ -109,10 +109,35 @@ static inline __attribute__((always_inline)) void copy_small(const small_diction
     }
 }
 
+/* The same with 32-bit offsets at once, where there is room whatever the codes are. */
+static inline __attribute__((always_inline)) void copy_small32(const small_dictionary *from,
+                                                               oci_string_sink *sink, int64_t start,
+                                                               int64_t n, const uint64_t *codes,
+                                                               size_t step)
+{
+    uint8_t *bytes = sink->bytes;
+    uint8_t *offsets = sink->to + (start + 1) * 4;
+    uint64_t at = (uint64_t)sink->at;
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(bytes + at, from->bytes[codes[i]], step);
+        at += from->length[codes[i]];
+        oci_store_le32(offsets + i * 4, (uint32_t)at);
+    }
+    sink->at = (int64_t)at;
+}
+
 static oc_status put_small_page(const small_dictionary *from, oci_string_sink *sink, int64_t start,
                                 int64_t n, const uint64_t *codes, oc_error *err)
 {
     uint64_t lengths[OCI_PAGE_VALUES];
+    if (sink->has_offsets32 && n * from->longest + SMALL_BYTES <= sink->promised - sink->at) {
+        if (from->longest <= 16) {
+            copy_small32(from, sink, start, n, codes, 16);
+        } else {
+            copy_small32(from, sink, start, n, codes, SMALL_BYTES);
+        }
+        return OC_OK;
+    }
     for (int64_t i = 0; i < n; i++) {
         lengths[i] = from->length[codes[i]];
     }

@@ -4,6 +4,10 @@
  * branch on their length. Longer ones are hashed by XXH3, very long ones by both ends and their
  * length.
  *
+ * Columns of few short strings are the most common ones. The words of the first strings are kept, and as
+ * long as there are no others, strings are looked up straight from their offsets; what is not found
+ * there goes the longer way.
+ *
  * Views are compared as references before their bytes: many views of one long string cost no more
  * than many short strings. What strings can still cost that look alike without being the same
  * reference is limited; the table gives up then. */
@@ -73,11 +77,11 @@ void oci_string_scratch_destroy(oci_string_scratch *scratch, oci_reservation *to
 /* ---- one string as words --------------------------------------------------------------------- */
 
 /* How long strings are, so that the loop over many is compiled for each. */
-typedef enum span { UP_TO_16, UP_TO_32, ANY_LENGTH } span;
+typedef enum span { UP_TO_7, UP_TO_16, UP_TO_32, ANY_LENGTH } span;
 
 /* The first and the last 16 bytes; of less than 16 all of them twice, zeros behind. */
 typedef struct words {
-    uint64_t head[2];
+    uint64_t head[2]; /* the second is not set when no string is longer than 7 bytes */
     uint64_t tail[2]; /* not set when no string is longer than 16 bytes */
 } words;
 
@@ -91,9 +95,9 @@ static const uint64_t masks[17][2] = {
     MASKS(0), MASKS(1),  MASKS(2),  MASKS(3),  MASKS(4),  MASKS(5),  MASKS(6),  MASKS(7), MASKS(8),
     MASKS(9), MASKS(10), MASKS(11), MASKS(12), MASKS(13), MASKS(14), MASKS(15), MASKS(16)};
 
-static const uint64_t primes[5] = {UINT64_C(0x9E3779B185EBCA87), UINT64_C(0xC2B2AE3D27D4EB4F),
-                                   UINT64_C(0x85EBCA77C2B2AE64), UINT64_C(0x27D4EB2F165667C6),
-                                   UINT64_C(0x165667B19E3779F9)};
+/* Sums of those of head and tail are odd. */
+static const uint64_t primes[4] = {UINT64_C(0x9E3779B185EBCA87), UINT64_C(0xC2B2AE3D27D4EB4F),
+                                   UINT64_C(0x85EBCA77C2B2AE64), UINT64_C(0x27D4EB2F165667C6)};
 
 /* 16 bytes can be read at `at`. */
 static inline __attribute__((always_inline)) words load_words(const uint8_t *at, int64_t length,
@@ -101,10 +105,12 @@ static inline __attribute__((always_inline)) words load_words(const uint8_t *at,
 {
     words w;
     int64_t rest = length - 16;
-    const uint64_t *mask = masks[lengths == UP_TO_16 ? length : 16 + (rest & rest >> 63)];
+    const uint64_t *mask = masks[lengths <= UP_TO_16 ? length : 16 + (rest & rest >> 63)];
     w.head[0] = oci_load_le64(at) & mask[0];
-    w.head[1] = oci_load_le64(at + 8) & mask[1];
-    if (lengths != UP_TO_16) {
+    if (lengths != UP_TO_7) {
+        w.head[1] = oci_load_le64(at + 8) & mask[1];
+    }
+    if (lengths > UP_TO_16) {
         const uint8_t *tail = at + (rest & ~(rest >> 63));
         w.tail[0] = oci_load_le64(tail) & mask[0];
         w.tail[1] = oci_load_le64(tail + 8) & mask[1];
@@ -112,28 +118,39 @@ static inline __attribute__((always_inline)) words load_words(const uint8_t *at,
     return w;
 }
 
-/* The same for a string whether its tail was loaded or not. */
+/* A string of up to 7 bytes as one word. */
+static inline uint64_t key_of(uint64_t word, int64_t length)
+{
+    return word + ((uint64_t)length << 56);
+}
+
+/* The same for a string whatever was loaded of it; its upper bits are well mixed. */
 static inline __attribute__((always_inline)) uint64_t hash_words(const words *w, int64_t length,
                                                                  span lengths)
 {
-    uint64_t mixed = (uint64_t)length * primes[4];
-    if (lengths == UP_TO_16) {
-        mixed += w->head[0] * (primes[0] + primes[2]) + w->head[1] * (primes[1] + primes[3]);
-    } else {
-        mixed += w->head[0] * primes[0] + w->head[1] * primes[1] + w->tail[0] * primes[2] +
-                 w->tail[1] * primes[3];
+    if (lengths == UP_TO_7) {
+        return key_of(w->head[0], length) * (primes[0] + primes[2]);
     }
-    return (mixed ^ mixed >> 32) * primes[4];
+    if (lengths == UP_TO_16) {
+        return key_of(w->head[0], length) * (primes[0] + primes[2]) +
+               w->head[1] * (primes[1] + primes[3]);
+    }
+    return key_of(w->head[0], length) * primes[0] + w->head[1] * primes[1] +
+           key_of(w->tail[0], length) * primes[2] + w->tail[1] * primes[3];
 }
 
-static inline __attribute__((always_inline)) bool equal_words(const words *a, const words *b,
-                                                              span lengths)
+/* 0 when all that was loaded is the same. */
+static inline __attribute__((always_inline)) uint64_t difference(const words *a, const words *b,
+                                                                 span lengths)
 {
-    uint64_t differ = (a->head[0] ^ b->head[0]) | (a->head[1] ^ b->head[1]);
-    if (lengths != UP_TO_16) {
+    uint64_t differ = a->head[0] ^ b->head[0];
+    if (lengths != UP_TO_7) {
+        differ |= a->head[1] ^ b->head[1];
+    }
+    if (lengths > UP_TO_16) {
         differ |= (a->tail[0] ^ b->tail[0]) | (a->tail[1] ^ b->tail[1]);
     }
-    return differ == 0;
+    return differ;
 }
 
 static uint64_t hash_long(const uint8_t *at, int64_t length)
@@ -193,6 +210,18 @@ static void grow(oci_string_table *table)
     }
 }
 
+static void remember(oci_string_table *table, const uint8_t *at, int64_t length)
+{
+    if (table->n < OCI_STRING_KNOWN_MAX) {
+        oci_string_known *known = &table->scratch->known[table->n];
+        words w = load_words(at, oci_min64(length, SHORT_MAX), UP_TO_32);
+        memcpy(known->head, w.head, sizeof w.head);
+        memcpy(known->tail, w.tail, sizeof w.tail);
+        known->length = (uint64_t)length;
+        table->scratch->keys[table->n] = length <= 7 ? key_of(w.head[0], length) : UINT64_MAX;
+    }
+}
+
 /* Adds a string at a free slot. */
 static __attribute__((noinline)) bool append(oci_string_table *table, uint64_t slot,
                                              const oci_string_stage *stage, int64_t i, int64_t row)
@@ -204,6 +233,7 @@ static __attribute__((noinline)) bool append(oci_string_table *table, uint64_t s
     oci_string_copy(table->bytes + table->size, table->room + OCI_STRING_ROOM - table->size,
                     stage->at[i], stage->readable[i], stage->length[i]);
     table->size += stage->length[i];
+    remember(table, stage->at[i], stage->length[i]);
     scratch->entries[table->n].row = (uint32_t)row;
     scratch->slots[slot] = (uint16_t)++table->n;
     scratch->entries[table->n].start = (uint32_t)table->size;
@@ -254,7 +284,7 @@ static inline __attribute__((always_inline)) uint64_t find(oci_string_table *tab
                 }
             } else {
                 words known = load_words(table->bytes + entry->start, length, lengths);
-                if (equal_words(&w, &known, lengths)) {
+                if (difference(&w, &known, lengths) == 0) {
                     return slot;
                 }
             }
@@ -284,7 +314,7 @@ static inline __attribute__((always_inline)) bool add_all(oci_string_table *tabl
     return table->patience >= 0;
 }
 
-bool oci_string_table_add(oci_string_table *table, int64_t start, int64_t n, uint16_t *codes)
+static bool add_staged(oci_string_table *table, int64_t start, int64_t n, uint16_t *codes)
 {
     oci_string_stage stage;
     oci_string_source_stage(table->source, start, n, &stage);
@@ -298,4 +328,114 @@ bool oci_string_table_add(oci_string_table *table, int64_t start, int64_t n, uin
     }
     return longest < SHORT_MAX ? add_all(table, &stage, start, n, codes, UP_TO_32)
                                : add_all(table, &stage, start, n, codes, ANY_LENGTH);
+}
+
+/* ---- known strings --------------------------------------------------------------------------- */
+
+/* Whether a string is another one than that of a code; strings of more than SHORT_MAX bytes differ by
+ * their length. */
+static inline __attribute__((always_inline)) bool differs(const oci_string_scratch *scratch,
+                                                          int64_t code, const words *w,
+                                                          int64_t length, span lengths)
+{
+    if (lengths == UP_TO_7) {
+        return scratch->keys[code] != key_of(w->head[0], length);
+    }
+    const oci_string_known *known = &scratch->known[code];
+    words other = {{known->head[0], known->head[1]}, {known->tail[0], known->tail[1]}};
+    return ((known->length ^ (uint64_t)length) | difference(w, &other, lengths)) != 0;
+}
+
+/* Codes of strings until the first one that is not known; how many. Offsets are those of the strings,
+ * from `bytes` on, and none of the strings is longer than `lengths` says or so close to the end of the
+ * bytes that it cannot be loaded. */
+static inline __attribute__((always_inline)) int64_t find_known(const oci_string_table *table,
+                                                                const uint8_t *offsets,
+                                                                const uint8_t *bytes, int64_t n,
+                                                                uint16_t *codes, span lengths)
+{
+    const oci_string_scratch *scratch = table->scratch;
+    const uint16_t *slots = scratch->slots;
+    uint64_t mask = table->mask;
+    int shift = table->shift;
+    uint32_t from = oci_load_le32(offsets);
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t to = oci_load_le32(offsets + (i + 1) * 4);
+        int64_t length = to - from;
+        words w = load_words(bytes + from, length, lengths);
+        uint64_t slot = hash_words(&w, length, lengths) >> shift;
+        int64_t code;
+        while ((code = slots[slot] - 1) >= 0 && differs(scratch, code, &w, length, lengths)) {
+            slot = (slot + 1) & mask;
+        }
+        if (code < 0) {
+            return i;
+        }
+        codes[i] = (uint16_t)code;
+        from = to;
+    }
+    return n;
+}
+
+/* One function each, so that all of a loop stays in registers. */
+#define DEFINE_FIND(name, lengths)                                                              \
+    static __attribute__((noinline)) int64_t name(const oci_string_table *table,                \
+                                                  const uint8_t *offsets, const uint8_t *bytes, \
+                                                  int64_t n, uint16_t *codes)                   \
+    {                                                                                           \
+        return find_known(table, offsets, bytes, n, codes, lengths);                            \
+    }
+DEFINE_FIND(find_up_to_7, UP_TO_7)
+DEFINE_FIND(find_up_to_16, UP_TO_16)
+DEFINE_FIND(find_up_to_32, UP_TO_32)
+
+/* How many of the strings can be loaded, 16 bytes each. */
+static int64_t count_loadable(const oci_string_source *source, const uint8_t *offsets, int64_t n)
+{
+    while (n > 0 && source->end - source->bytes - oci_load_le32(offsets + (n - 1) * 4) < 16) {
+        n--;
+    }
+    return n;
+}
+
+/* The same for any lengths; how many were found. */
+static int64_t add_known(oci_string_table *table, int64_t start, int64_t n, uint16_t *codes)
+{
+    const oci_string_source *source = table->source;
+    const uint8_t *offsets = source->values + start * 4;
+    uint32_t longest = 0;
+    n = count_loadable(source, offsets, n);
+    for (int64_t i = 0; i < n; i++) {
+        longest |= oci_load_le32(offsets + (i + 1) * 4) - oci_load_le32(offsets + i * 4);
+    }
+    if (longest < 8) {
+        n = find_up_to_7(table, offsets, source->bytes, n, codes);
+    } else if (longest < 16) {
+        n = find_up_to_16(table, offsets, source->bytes, n, codes);
+    } else {
+        n = longest < SHORT_MAX ? find_up_to_32(table, offsets, source->bytes, n, codes) : 0;
+    }
+    table->value_bytes += oci_load_le32(offsets + n * 4) - oci_load_le32(offsets);
+    return n;
+}
+
+/* Strings that are looked up the longer way where one of them is not known. */
+enum { UNKNOWN_STEP = 16 };
+
+bool oci_string_table_add(oci_string_table *table, int64_t start, int64_t n, uint16_t *codes)
+{
+    const oci_string_source *source = table->source;
+    bool is_direct = source->layout == OCI_LAYOUT_OFFSETS32 && source->validity == NULL;
+    for (int64_t i = 0; i < n;) {
+        int64_t step = n - i;
+        if (is_direct && table->n <= OCI_STRING_KNOWN_MAX) {
+            i += add_known(table, start + i, step, codes + i);
+            step = oci_min64(UNKNOWN_STEP, n - i);
+        }
+        if (step > 0 && !add_staged(table, start + i, step, codes + i)) {
+            return false;
+        }
+        i += step;
+    }
+    return true;
 }

@@ -13,6 +13,15 @@ typedef struct oci_string_entry {
     uint32_t row;   /* where it was first seen */
 } oci_string_entry;
 
+/* One of the first strings of a dictionary, if it is short, as the words that it is compared by. */
+typedef struct oci_string_known {
+    uint64_t head[2];
+    uint64_t tail[2];
+    uint64_t length;
+} oci_string_known;
+
+#define OCI_STRING_KNOWN_MAX 256
+
 /* One block; the arrays lie behind the struct. */
 struct oci_string_scratch {
     int64_t size; /* of the block */
@@ -22,6 +31,8 @@ struct oci_string_scratch {
     oci_string_entry *entries; /* max_entries + 1: the last one is an end */
     uint16_t *slots;           /* code + 1 of the string that hashes there, 0 = free */
     uint16_t *numbers;         /* one per row: codes, or lengths shared with the string before */
+    uint64_t keys[OCI_STRING_KNOWN_MAX]; /* of the first strings: up to 7 bytes and the length */
+    oci_string_known known[OCI_STRING_KNOWN_MAX];
 };
 
 typedef struct oci_string_table {

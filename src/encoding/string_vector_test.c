@@ -68,6 +68,22 @@ static void bytes_that_are_no_text_round_trip(void **unused)
     free_texts(&list);
 }
 
+static void strings_of_zeros_are_told_apart_by_their_length(void **unused)
+{
+    (void)unused;
+    static const char zeros[80];
+    static const int64_t longest[] = {7, 8, 15, 16, 31, 32, 40};
+    for (size_t k = 0; k < sizeof longest / sizeof longest[0]; k++) {
+        texts list = {0};
+        for (int64_t i = 0; i < 3000; i++) {
+            int64_t length = i * 7 % (longest[k] + 1);
+            add_bytes(&list, zeros + length, length);
+        }
+        check_round_trips(&list, OCI_STRINGS_DICTIONARY);
+        free_texts(&list);
+    }
+}
+
 static void what_nulls_hold_is_not_stored(void **unused)
 {
     (void)unused;
@@ -421,6 +437,7 @@ int main(void)
         cmocka_unit_test(strings_of_all_lengths_round_trip),
         cmocka_unit_test(nulls_alone_round_trip),
         cmocka_unit_test(bytes_that_are_no_text_round_trip),
+        cmocka_unit_test(strings_of_zeros_are_told_apart_by_their_length),
         cmocka_unit_test(what_nulls_hold_is_not_stored),
         cmocka_unit_test(fixed_size_binary_round_trips),
         cmocka_unit_test(offsets_beyond_31_bits_round_trip),
