@@ -15,10 +15,12 @@ enum {
 
 /* Sizes of the sample in every kind. */
 typedef struct kind_sizes {
-    int64_t bytes[OCI_INT_RUNS + 1];
+    int64_t bytes[OCI_INT_KINDS];
     int64_t n; /* values seen */
-    oci_int_dictionary dictionary;
-    bool dictionary_full;
+    oci_int_dictionary values;
+    oci_int_dictionary differences;
+    bool values_full;
+    bool differences_full;
 } kind_sizes;
 
 static int64_t page_size(const uint64_t *values, int64_t n)
@@ -31,25 +33,29 @@ static int64_t page_size(const uint64_t *values, int64_t n)
 static void add_page(kind_sizes *sizes, const uint64_t *values, int64_t n, uint64_t before)
 {
     uint64_t a[OCI_PAGE_VALUES], b[OCI_PAGE_VALUES];
+    if (!sizes->values_full) {
+        sizes->values_full = !oci_int_dictionary_codes(&sizes->values, values, n, a);
+    }
     sizes->n += n;
     sizes->bytes[OCI_INT_PAGES] += page_size(values, n);
     oci_int_differences(values, n, before, a);
     sizes->bytes[OCI_INT_DIFFERENCES] += page_size(a, n);
+    if (!sizes->differences_full) {
+        sizes->differences_full = !oci_int_dictionary_codes(&sizes->differences, a, n, b);
+    }
     int64_t n_runs = oci_int_find_runs(values, n, a, b);
     sizes->bytes[OCI_INT_RUNS] += 2 + page_size(a, n_runs) + page_size(b, n_runs);
-    if (!sizes->dictionary_full) {
-        sizes->dictionary_full = !oci_int_dictionary_codes(&sizes->dictionary, values, n, a);
-    }
 }
 
 /* Bytes of a vector of n values of this kind, by the sample. */
 static int64_t estimate(const kind_sizes *sizes, oci_int_kind kind, int64_t n)
 {
     int64_t n_pages = (n + OCI_PAGE_VALUES - 1) / OCI_PAGE_VALUES;
-    if (kind != OCI_INT_DICTIONARY) {
+    if (!oci_int_has_dictionary(kind)) {
         return (int64_t)((double)sizes->bytes[kind] * ((double)n / (double)sizes->n));
     }
-    const oci_int_dictionary *dictionary = &sizes->dictionary;
+    const oci_int_dictionary *dictionary = kind == OCI_INT_STEPS ? &sizes->differences
+                                                                 : &sizes->values;
     int width = oci_bit_width((uint64_t)dictionary->n - 1);
     return oci_bit_packed_bytes(OCI_PAGE_VALUES, width) * n_pages + 2 * n_pages +
            page_size(dictionary->values, dictionary->n);
@@ -66,8 +72,9 @@ static oci_int_kind smallest_kind(const kind_sizes *sizes, int64_t n,
 {
     oci_int_kind best = OCI_INT_PAGES;
     *bytes = estimate(sizes, best, n);
-    for (oci_int_kind kind = OCI_INT_DIFFERENCES; kind <= OCI_INT_RUNS; kind++) {
-        if (excluded->kinds[kind] || (kind == OCI_INT_DICTIONARY && sizes->dictionary_full)) {
+    for (oci_int_kind kind = OCI_INT_DIFFERENCES; kind < OCI_INT_KINDS; kind++) {
+        if (excluded->kinds[kind] || (kind == OCI_INT_DICTIONARY && sizes->values_full) ||
+            (kind == OCI_INT_STEPS && sizes->differences_full)) {
             continue;
         }
         int64_t other = estimate(sizes, kind, n);
@@ -109,7 +116,8 @@ static oci_int_kind measure(const sample *from, int64_t n, const oci_int_exclude
                             int64_t *bytes)
 {
     kind_sizes sizes = {.n = 0};
-    oci_int_dictionary_init(&sizes.dictionary);
+    oci_int_dictionary_init(&sizes.values);
+    oci_int_dictionary_init(&sizes.differences);
     for (int i = 0; i < from->n_pages; i++) {
         add_page(&sizes, from->values[i], from->n[i], from->before[i]);
     }
@@ -149,7 +157,7 @@ oci_int_choice oci_int_choose(const oci_int_source *source, const oci_int_exclud
     if (scale != 0) {
         oci_int_kind kind = measure(&values, source->n, excluded, &scaled_bytes);
         scaled_bytes += 2 * 8; /* factor and offset */
-        if (kind != OCI_INT_DICTIONARY && is_worth(bytes, scaled_bytes, source->n)) {
+        if (!oci_int_has_dictionary(kind) && is_worth(bytes, scaled_bytes, source->n)) {
             choice = (oci_int_choice){.kind = kind, .scale = scale};
         }
     }

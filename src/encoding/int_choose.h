@@ -11,7 +11,7 @@ typedef struct oci_int_choice {
 
 /* Kinds that were found not to work for this vector. */
 typedef struct oci_int_excluded {
-    bool kinds[OCI_INT_RUNS + 1];
+    bool kinds[OCI_INT_KINDS];
     bool scale;
 } oci_int_excluded;
 

@@ -6,7 +6,7 @@
  * distinct value too many, more bytes than the bound) the attempt is given up, that kind excluded,
  * and another one chosen; frame of reference, which never exceeds the bound, is the last.
  *
- * Memory is the caller's stack, about 50 KiB. */
+ * Memory is the caller's stack, about 65 KiB. */
 #include <assert.h>
 #include <string.h>
 
@@ -111,15 +111,21 @@ static bool put_values(attempt *to, const uint64_t *values, int64_t n)
     return put_page(to, values, n, &plan, to->header.base);
 }
 
-static bool put_differences(attempt *to, const uint64_t *values, int64_t n, uint64_t *before)
+static void take_differences(attempt *to, const uint64_t *values, int64_t n, uint64_t *before,
+                             uint64_t *differences)
 {
-    uint64_t differences[OCI_PAGE_VALUES];
     if (to->at == 0) { /* so that the first difference is like the second */
         *before = values[0] - (n > 1 ? values[1] - values[0] : 0);
         to->header.first = *before;
     }
     oci_int_differences(values, n, *before, differences);
     *before = values[n - 1];
+}
+
+static bool put_differences(attempt *to, const uint64_t *values, int64_t n, uint64_t *before)
+{
+    uint64_t differences[OCI_PAGE_VALUES];
+    take_differences(to, values, n, before, differences);
     return put_values(to, differences, n);
 }
 
@@ -151,6 +157,14 @@ static bool put_codes(attempt *to, uint64_t *values, int64_t n, oci_int_dictiona
     return put_page(to, values, n, &plan, 0);
 }
 
+static bool put_steps(attempt *to, const uint64_t *values, int64_t n, uint64_t *before,
+                      oci_int_dictionary *dictionary)
+{
+    uint64_t differences[OCI_PAGE_VALUES];
+    take_differences(to, values, n, before, differences);
+    return put_codes(to, differences, n, dictionary);
+}
+
 /* Behind the codes: what they stand for. */
 static bool put_distinct(attempt *to, const oci_int_dictionary *dictionary)
 {
@@ -165,15 +179,23 @@ static bool find_constant(const attempt *from, const oci_int_dictionary *diction
                           uint64_t *value)
 {
     const oci_int_header *header = &from->header;
+    bool stays = true; /* values that differ by what is constant are the same */
     switch (header->kind) {
-    case OCI_INT_DIFFERENCES: *value = header->first; break;
+    case OCI_INT_DIFFERENCES:
+        *value = header->first;
+        stays = header->base == 0;
+        break;
+    case OCI_INT_STEPS:
+        *value = header->first;
+        stays = dictionary->values[0] == 0;
+        break;
     case OCI_INT_DICTIONARY: *value = dictionary->values[0]; break;
     default: *value = header->base; break;
     }
     if (header->scale != 0) {
         *value = header->offset + header->scale * *value;
     }
-    return from->is_constant && (header->kind != OCI_INT_DIFFERENCES || header->base == 0);
+    return from->is_constant && stays;
 }
 
 static int64_t pad(uint8_t *out, int64_t at)
@@ -200,7 +222,7 @@ static int64_t encode_as(const oci_int_source *source, oci_int_choice choice, ui
                   .out = out,
                   .limit = limit,
                   .is_constant = true};
-    if (choice.kind == OCI_INT_DICTIONARY) {
+    if (oci_int_has_dictionary(choice.kind)) {
         oci_int_dictionary_init(&dictionary);
     }
     for (int64_t start = 0; start < source->n; start += OCI_PAGE_VALUES) {
@@ -215,6 +237,7 @@ static int64_t encode_as(const oci_int_source *source, oci_int_choice choice, ui
         case OCI_INT_DIFFERENCES: ok = ok && put_differences(&to, values, n, &before); break;
         case OCI_INT_DICTIONARY: ok = ok && put_codes(&to, values, n, &dictionary); break;
         case OCI_INT_RUNS: ok = ok && put_runs(&to, values, n); break;
+        case OCI_INT_STEPS: ok = ok && put_steps(&to, values, n, &before, &dictionary); break;
         default: ok = ok && put_values(&to, values, n); break;
         }
         if (!ok) {
@@ -224,7 +247,7 @@ static int64_t encode_as(const oci_int_source *source, oci_int_choice choice, ui
     if (find_constant(&to, &dictionary, &constant)) {
         return write_constant(constant, out);
     }
-    if (choice.kind == OCI_INT_DICTIONARY && !put_distinct(&to, &dictionary)) {
+    if (oci_int_has_dictionary(choice.kind) && !put_distinct(&to, &dictionary)) {
         return 0;
     }
     return pad(out, to.at);

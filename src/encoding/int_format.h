@@ -13,6 +13,8 @@ typedef enum oci_int_kind {
     OCI_INT_DIFFERENCES = 3,
     OCI_INT_DICTIONARY = 4,
     OCI_INT_RUNS = 5,
+    OCI_INT_STEPS = 6, /* a dictionary of differences */
+    OCI_INT_KINDS
 } oci_int_kind;
 
 enum {
@@ -21,14 +23,19 @@ enum {
     OCI_INT_PLAIN_HEADER_MAX = 4 + 8 /* of a constant or of pages that are not scaled */
 };
 
+static inline bool oci_int_has_dictionary(oci_int_kind kind)
+{
+    return kind == OCI_INT_DICTIONARY || kind == OCI_INT_STEPS;
+}
+
 /* A header: numbers that a kind has no use for are 0 and take no bytes. */
 typedef struct oci_int_header {
     oci_int_kind kind;
     uint64_t base;  /* of all pages of values or differences, or the constant */
-    uint64_t first; /* differences: the value before the first */
+    uint64_t first; /* differences, steps: the value before the first */
     uint64_t scale; /* 0, or values are offset + scale * what pages hold */
     uint64_t offset;
-    int n_distinct; /* dictionary: its values, 1 to OCI_INT_DICTIONARY_MAX */
+    int n_distinct; /* dictionary, steps: its values, 1 to OCI_INT_DICTIONARY_MAX */
 } oci_int_header;
 
 #endif /* OUTCORE_ENCODING_INT_FORMAT_H */

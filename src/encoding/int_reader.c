@@ -26,7 +26,7 @@ static oc_status open_header(oci_int_reader *reader, oc_error *err)
         OC_FAIL(err, OC_EDATA, "an integer vector is damaged: its header ends early");
     }
     int base = in[1] & 15, first = in[1] >> 4, scale = in[2] & 15, offset = in[2] >> 4;
-    if (in[0] < OCI_INT_CONSTANT || in[0] > OCI_INT_RUNS || base > 8 || first > 8 || scale > 8 ||
+    if (in[0] < OCI_INT_CONSTANT || in[0] >= OCI_INT_KINDS || base > 8 || first > 8 || scale > 8 ||
         offset > 8 || base + first + scale + offset > reader->size - OCI_INT_HEADER) {
         OC_FAIL(err, OC_EDATA, "an integer vector is damaged: its header is not valid");
     }
@@ -89,7 +89,7 @@ oc_status oci_int_reader_open(oci_int_reader *reader, const uint8_t *data, int64
     if (reader->kind != OCI_INT_CONSTANT) {
         OC_TRY(skip_pages(reader, &end, err));
     }
-    if (reader->kind == OCI_INT_DICTIONARY) {
+    if (oci_int_has_dictionary((oci_int_kind)reader->kind)) {
         oci_int_page page;
         OC_TRY(take_page(reader, &end, reader->n_distinct, 0, &page, err));
         OC_TRY(oci_int_page_read(&page, reader->distinct, err));
@@ -170,10 +170,11 @@ oc_status oci_int_reader_next(oci_int_reader *reader, uint64_t *out, int64_t n, 
         OC_TRY(oci_int_page_read(&page, out, err));
         break;
     }
-    if (reader->kind == OCI_INT_DIFFERENCES) {
-        sum_up(reader, out, n);
-    } else if (reader->kind == OCI_INT_DICTIONARY) {
+    if (oci_int_has_dictionary((oci_int_kind)reader->kind)) {
         OC_TRY(look_up(reader, out, n, err));
+    }
+    if (reader->kind == OCI_INT_DIFFERENCES || reader->kind == OCI_INT_STEPS) {
+        sum_up(reader, out, n);
     }
     if (reader->scale != 0) {
         for (int64_t i = 0; i < n; i++) {

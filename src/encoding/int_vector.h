@@ -1,6 +1,6 @@
 /* Vectors of integers, stored as whatever is smallest of: one constant, frame of reference with bit
- * packing and exceptions, the same over differences, a dictionary of few values, or runs, all after
- * division by a common factor where that helps. Byte layout: docs/spill-format.md, "Integer vectors".
+ * packing and exceptions, the same over differences, a dictionary of few values or differences, or runs,
+ * all after division by a common factor where that helps. Byte layout: docs/spill-format.md, "Integer vectors".
  *
  * Values are 64-bit two's complement words whatever their type; a vector remembers no width or sign:
  * who reads it knows. All arithmetic wraps, so every value of every type comes back bit for bit. A

@@ -358,6 +358,30 @@ static void a_plan_is_kept_until_it_is_bad(void **state)
     assert_in_range(size, ROWS * 20 / 8, ROWS * 20 / 8 + 64);
 }
 
+static void steps_of_few_sizes_take_a_code_each(void **state)
+{
+    (void)state;
+    static int64_t values[ROWS];
+    oci_int_plan plan = {0};
+    for (int64_t i = 0; i < ROWS; i++) {
+        values[i] = 1000000 + i * 3049 % 5000; /* 3049 up, or 1951 down */
+    }
+    assert_in_range(round_trip(values, ROWS, 8, true, &plan), 1, ROWS / 8 + 64);
+    assert_int_equal(plan.kind, OCI_INT_STEPS);
+
+    uint64_t seed = 3;
+    for (int64_t i = 1; i < ROWS; i++) { /* a 257th difference in the end: something else then */
+        values[i] = values[i - 1] + (i % 256 - 128) * (i % 256 - 128) * 100003;
+    }
+    values[ROWS - 1] += narrow((int64_t)next_random(&seed), 4);
+    assert_in_range(round_trip(values, ROWS, 8, true, &plan), 1, oci_int_vector_bound(ROWS, 8));
+    for (int64_t i = 0; i < ROWS; i++) { /* as long as they are all the same, a constant */
+        values[i] = -7;
+    }
+    plan = (oci_int_plan){.kind = OCI_INT_STEPS, .blocks_left = 1, .bits = 16};
+    assert_int_equal(round_trip(values, ROWS, 8, true, &plan), 8);
+}
+
 static void a_plan_that_fails_is_made_anew(void **state)
 {
     (void)state;
@@ -419,6 +443,7 @@ static int64_t kind_of_vector(int which, int64_t n, int64_t *values)
             break;
         case 5: values[i] = i / 100 * 12345; break;
         case 6: values[i] = uniform(&seed, 0, 300) * 86400000; break;
+        case 7: values[i] = i * 3049 % 5000; break;
         default: return -1;
         }
     }
@@ -449,7 +474,7 @@ static void damage_is_refused_or_harmless(void **state)
     (void)state;
     static const int64_t counts[] = {20, 1100};
     int64_t values[1100];
-    bool kinds[OCI_INT_RUNS + 1] = {false};
+    bool kinds[OCI_INT_KINDS] = {false};
     for (int which = 0; kind_of_vector(which, 1100, values) > 0; which++) {
         for (int c = 0; c < 2; c++) {
             int64_t n = counts[c], size = 0;
@@ -475,7 +500,7 @@ static void damage_is_refused_or_harmless(void **state)
             free(packed);
         }
     }
-    for (int kind = OCI_INT_CONSTANT; kind <= OCI_INT_RUNS; kind++) {
+    for (int kind = OCI_INT_CONSTANT; kind < OCI_INT_KINDS; kind++) {
         assert_true(kinds[kind]);
     }
 }
@@ -504,6 +529,7 @@ int main(void)
         cmocka_unit_test(one_huge_value_does_not_widen_its_page),
         cmocka_unit_test(few_values_cost_little_more_than_they_are),
         cmocka_unit_test(a_plan_is_kept_until_it_is_bad),
+        cmocka_unit_test(steps_of_few_sizes_take_a_code_each),
         cmocka_unit_test(a_plan_that_fails_is_made_anew),
         cmocka_unit_test(no_plan_makes_a_vector_exceed_its_bound),
         cmocka_unit_test(damage_is_refused_or_harmless),

@@ -7,6 +7,7 @@ gives the physical columns.
 """
 
 import base64
+import itertools
 import struct
 
 import pyarrow as pa
@@ -121,11 +122,13 @@ def read_ints(cursor, n):
             for i, word in enumerate(values):
                 total = total + word & WORD
                 values[i] = total
-    elif kind == 4:
+    elif kind in (4, 6):
         codes = [code for m in pages_of(n) for code in read_page(cursor, m, base)]
         words = read_page(cursor, distinct + 1, 0)
         need(all(code <= distinct for code in codes), "a code without a value")
         values = [words[code] for code in codes]
+        if kind == 6:
+            values = [total & WORD for total in itertools.accumulate(values, initial=first)][1:]
     elif kind == 5:
         for m in pages_of(n):
             runs = int.from_bytes(cursor.take(2), "little")
