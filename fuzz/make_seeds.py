@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Writes the first seeds of the IPC fuzz targets to fuzz/corpus: small streams and files of every
-type, by pyarrow. What fuzzing adds later lies beside them under other names."""
+type, by pyarrow; and small spill files, by our own tool spill_seeds (build/dev). What fuzzing adds
+later lies beside them under other names."""
 import decimal
 import pathlib
 import random
+import subprocess
 import sys
 
 import pyarrow as pa
 
-CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "fuzz/corpus"
 
 
 def tables():
@@ -86,6 +89,8 @@ def main():
         put("file_fuzz", f"seed-{number:02}-{name}", file[6:-6] + choice)
         put("message_fuzz", f"seed-{number:02}-{name}", stream)
     put("message_fuzz", "seed-25-checksums", serialize_with_checksums())
+    (CORPUS / "run_fuzz").mkdir(parents=True, exist_ok=True)
+    subprocess.run([ROOT / "build/dev/spill_seeds", CORPUS / "run_fuzz"], check=True)
     # These make their data from bytes that mean nothing by themselves.
     for target, n, size in (("import_fuzz", 24, 600), ("sort_fuzz", 24, 40), ("row_key_fuzz", 24, 400),
                             ("packed_column_fuzz", 24, 600)):
