@@ -113,7 +113,7 @@ void oci_block_encoder_destroy(oci_block_encoder *encoder)
     assert(encoder->physical == NULL && encoder->sealed == NULL);
     for (int kind = 0; kind < OCI_STREAM_KINDS; kind++) {
         oci_ipc_encoder_destroy(encoder->encoders[kind]);
-        oci_spill_layout_release(encoder->layouts[kind]);
+        oci_spill_layout_destroy(encoder->layouts[kind]);
     }
     oci_packer_destroy(encoder->packer);
     free(encoder->opening.data);

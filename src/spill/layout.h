@@ -24,7 +24,7 @@ typedef enum oci_column_layout {
 /* Whether a column of this type can be LENGTHS. */
 bool oci_lengths_is_for(oci_type type);
 
-/* Immutable, reference-counted, malloc'ed: grows with the schema only. */
+/* Immutable, malloc'ed: grows with the schema only. */
 typedef struct oci_spill_layout oci_spill_layout;
 
 /* For writing. `choices[n_fields]`: LENGTHS only for its four types, PACKED for all. */
@@ -37,8 +37,7 @@ OC_NODISCARD oc_status oci_spill_layout_create(oci_schema *logical,
  * layout that is not known. */
 OC_NODISCARD oc_status oci_spill_layout_parse(oci_schema *physical, oci_schema *expected,
                                               oci_spill_layout **out, oc_error *err);
-oci_spill_layout *oci_spill_layout_retain(oci_spill_layout *layout);
-void oci_spill_layout_release(oci_spill_layout *layout); /* NULL is fine */
+void oci_spill_layout_destroy(oci_spill_layout *layout); /* NULL is fine */
 
 oci_schema *oci_spill_layout_logical(const oci_spill_layout *layout);
 oci_schema *oci_spill_layout_physical(const oci_spill_layout *layout); /* with metadata of ours */

@@ -9,7 +9,6 @@ struct oci_spill_layout {
     oci_schema *physical;
     oci_column_layout *choices; /* malloc'ed, one per column */
     bool is_plain;
-    _Atomic int32_t references;
 };
 
 /* Column structs below a physical column: lengths, bytes, run ends, values; or run ends, values,

@@ -7,7 +7,6 @@
  * A schema that was read is held against the one that would have been written: the same metadata must
  * lead to the same physical types. Everything comes from malloc: it grows with the schema. */
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,7 +199,6 @@ oc_status oci_spill_layout_create(oci_schema *logical, const oci_column_layout *
     if (layout == NULL) {
         return fail_memory(err);
     }
-    atomic_init(&layout->references, 1);
     layout->logical = oci_schema_retain(logical);
     layout->is_plain = true;
     layout->choices = calloc((size_t)logical->n_fields + 1, sizeof *layout->choices);
@@ -213,22 +211,16 @@ oc_status oci_spill_layout_create(oci_schema *logical, const oci_column_layout *
         status = build_physical(logical, choices, &layout->physical, err);
     }
     if (status != OC_OK) {
-        oci_spill_layout_release(layout);
+        oci_spill_layout_destroy(layout);
         return status;
     }
     *out = layout;
     return OC_OK;
 }
 
-oci_spill_layout *oci_spill_layout_retain(oci_spill_layout *layout)
+void oci_spill_layout_destroy(oci_spill_layout *layout)
 {
-    atomic_fetch_add(&layout->references, 1);
-    return layout;
-}
-
-void oci_spill_layout_release(oci_spill_layout *layout)
-{
-    if (layout == NULL || atomic_fetch_sub(&layout->references, 1) != 1) {
+    if (layout == NULL) {
         return;
     }
     oci_schema_release(layout->logical);
@@ -320,7 +312,7 @@ static oc_status parse_ours(oci_schema *physical, oci_schema *expected, oci_colu
     if (status == OC_OK) {
         status = check_physical(*out, physical, err);
         if (status != OC_OK) {
-            oci_spill_layout_release(*out);
+            oci_spill_layout_destroy(*out);
             *out = NULL;
         }
     }

@@ -80,7 +80,7 @@ static void check_batch(fixture *f, oci_batch *batch, oci_column_layout choice)
     assert_true(oci_batch_equal(back, batch));
     oci_batch_release(back);
     oci_spill_layout_give_back(physical, &f->from);
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(layout);
 }
 
 /* ---- schemas --------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static void check_physical(const char *format, oci_column_layout choice, const c
     oci_field_type_text(field, text, sizeof text);
     assert_string_equal(text, expected);
     assert_string_equal(field->name, "name");
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(layout);
     oci_schema_release(schema);
 }
 
@@ -150,12 +150,12 @@ static void a_schema_message_leads_back_to_its_layout(void **state)
         assert_int_equal(logical->fields[i].nullable, schema->fields[i].nullable);
         assert_int_equal(logical->fields[i].metadata_bytes, schema->fields[i].metadata_bytes);
     }
-    oci_spill_layout_release(parsed);
+    oci_spill_layout_destroy(parsed);
     /* Who expects a schema gets that one. */
     assert_int_equal(oci_spill_layout_parse(physical, schema, &parsed, NULL), OC_OK);
     assert_ptr_equal(oci_spill_layout_logical(parsed), schema);
-    oci_spill_layout_release(parsed);
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(parsed);
+    oci_spill_layout_destroy(layout);
     oci_schema_release(schema);
 }
 
@@ -167,7 +167,7 @@ static void foreign_schemas_are_plain(void **state)
     oci_spill_layout *parsed;
     assert_int_equal(oci_spill_layout_parse(schema, NULL, &parsed, NULL), OC_OK);
     assert_true(oci_spill_layout_is_plain(parsed));
-    oci_spill_layout_release(parsed);
+    oci_spill_layout_destroy(parsed);
     oci_schema_release(schema);
 }
 
@@ -197,7 +197,7 @@ static oc_status parse_with(oci_schema *physical, const char *version, const cha
     assert_int_equal(oci_schema_create(fields, physical->n_fields, metadata, bytes, &copy, NULL),
                      OC_OK);
     oc_status status = oci_spill_layout_parse(copy, NULL, &parsed, err);
-    oci_spill_layout_release(parsed);
+    oci_spill_layout_destroy(parsed);
     oci_schema_release(copy);
     return status;
 }
@@ -239,7 +239,7 @@ static void metadata_that_lead_nowhere_are_refused(void **state)
         oc_status status = parse_with(physical, "1", "kk", logical, &err);
         assert_true(status == OC_EDATA || status == OC_EUNSUPPORTED);
     }
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(layout);
     oci_schema_release(schema);
 }
 
@@ -318,7 +318,7 @@ static void null_slots_have_length_0_whatever_they_hold(void **state)
     assert_int_equal(run->children[0].length, 1);
     assert_int_equal(oci_load_le32(run->children[0].values), 500);
     oci_spill_layout_give_back(physical, &f.from);
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(layout);
     oci_batch_release(batch);
     tear_down(&f);
 }
@@ -339,7 +339,7 @@ static void a_batch_of_no_rows_has_no_runs(void **state)
         assert_int_equal(run->children[0].length, 0);
         assert_int_equal(run->children[1].length, 0);
         oci_spill_layout_give_back(physical, &f.from);
-        oci_spill_layout_release(layout);
+        oci_spill_layout_destroy(layout);
         oci_batch_release(batch);
     }
     tear_down(&f);
@@ -391,7 +391,7 @@ static void offsets_that_do_not_ascend_are_refused(void **state)
     assert_int_equal(oci_spill_layout_encode(layout, NULL, batch, &f.from, &physical, &err),
                      OC_EDATA);
     assert_non_null(strstr(err.message, "\"a\""));
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(layout);
     oci_batch_release(batch);
     tear_down(&f);
 }
@@ -415,7 +415,7 @@ static void check_refused(oci_column_layout choice, void (*spoil)(oci_column *co
     assert_null(back);
     assert_non_null(strstr(err.message, "column \"a\""));
     oci_spill_layout_give_back(physical, &f.from);
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(layout);
     oci_batch_release(batch);
     tear_down(&f);
 }
@@ -536,7 +536,7 @@ static void what_is_left_of_a_stream_is_refused(void **state)
     assert_non_null(strstr(err.message, "8 bytes lie behind its end"));
     oci_spill_layout_give_back(physical, &f.from);
     free(longer);
-    oci_spill_layout_release(layout);
+    oci_spill_layout_destroy(layout);
     oci_batch_release(batch);
     tear_down(&f);
 }

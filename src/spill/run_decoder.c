@@ -57,7 +57,7 @@ void oci_run_layout_release(oci_run_layout *layout)
     if (layout == NULL || atomic_fetch_sub(&layout->references, 1) != 1) {
         return;
     }
-    oci_spill_layout_release(layout->layout);
+    oci_spill_layout_destroy(layout->layout);
     oci_ipc_decoder_destroy(layout->decoder);
     free(layout->key);
     free(layout);

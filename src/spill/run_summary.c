@@ -52,7 +52,7 @@ static oc_status add_schema(walker *w, const oci_message *message, const uint8_t
     int64_t rows;
     bool is_sound;
     OC_TRY(oci_message_parse_schema(metadata, size, &physical, NULL, NULL, err));
-    oci_spill_layout_release(w->layout);
+    oci_spill_layout_destroy(w->layout);
     w->layout = NULL;
     w->has_blocks = false;
     oc_status status = OC_OK;
@@ -178,7 +178,7 @@ oc_status oci_run_summarize(oci_file *file, oci_mem *mem, oci_run_summary *out, 
     while (status == OC_OK && w.at < w.end) {
         status = walk_message(&w, err);
     }
-    oci_spill_layout_release(w.layout);
+    oci_spill_layout_destroy(w.layout);
     if (status == OC_OK && out->schema == NULL) {
         status = OC_SET(err, OC_EDATA, "file \"%s\" holds no spilled rows", file->name);
     }
