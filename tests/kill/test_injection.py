@@ -49,6 +49,7 @@ ERRORS = {
     "fcntl": ["EMFILE"],
 }
 HARMLESS = {"EINTR", "EOPNOTSUPP", "EAGAIN"}
+NEEDED = {("sort_sealed", "getrandom")}  # names of files can do without random numbers, keys cannot
 CODE_BUDGET, CODE_SYSTEM = 3, 4
 
 
@@ -68,12 +69,14 @@ def inputs(tmp_path_factory):
 JOBS = {
     "sort_in_memory": (["sort", "{inputs}/in.arrows", "--by", "k", "-m", "64m"], "out.arrows"),
     "sort_spilled": (["sort", "{inputs}/in.arrows", "--by", "k", "-m", "1m"], "out.csv"),
+    "sort_sealed": (["sort", "{inputs}/in.arrows", "--by", "k", "-m", "1m", "--encrypt-spill"], "out.csv"),
     "convert": (["convert", "{inputs}/in.csv", "-m", "8m"], "out.arrow"),
 }
 
 
 class Job:
     def __init__(self, name, inputs, folder):
+        self.name = name
         arguments, self.output_name = JOBS[name]
         self.spill = folder / "spill"
         self.results = folder / "results"
@@ -164,7 +167,7 @@ def test_system_calls_that_fail(job):
             for moment in moments(first, last):
                 inject = f"inject={name}:error={error}:when={moment}"
                 done = strace(job, "-e", f"trace={name}", "-e", inject)
-                job.check(done, expected, error in HARMLESS, inject)
+                job.check(done, expected, error in HARMLESS and (job.name, name) not in NEEDED, inject)
                 tried += 1
     assert tried > 30
 
