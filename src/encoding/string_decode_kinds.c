@@ -56,7 +56,8 @@ static oc_status load_starts(const oci_strings_in *in, oci_int_reader *lengths, 
         OC_TRY(oci_int_reader_next(lengths, page, n, err));
         for (int64_t i = 0; i < n; i++) {
             if (page[i] > size - at) {
-                return oci_string_fail(err);
+                OC_FAIL(err, OC_EDATA, "distinct strings are longer than their %" PRIu64 " bytes",
+                        size);
             }
             at += page[i];
             starts[done + i + 1] = (uint32_t)at;

@@ -58,8 +58,8 @@ OC_NODISCARD oc_status oci_spill_layout_encode(const oci_spill_layout *layout, o
 /* Releases such a batch, and gives what its slab took back to the reservation. NULL is fine. */
 void oci_spill_layout_give_back(oci_batch *physical, oci_reservation *from);
 
-/* For any compact batch with a slab of `slab_bytes` and up to `rows` rows: bytes of the slab that encode makes at most, and
- * scratch memory, as charged, that it takes beside it for a while. */
+/* For any compact batch with a slab of `slab_bytes` and up to `rows` rows: bytes of the slab that encode
+ * makes at most, and scratch memory, as charged, that it takes beside it for a while. */
 typedef struct oci_layout_bound {
     int64_t slab_bytes;
     int64_t scratch;
