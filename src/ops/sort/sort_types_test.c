@@ -277,7 +277,7 @@ static void a_table_of_nested_types_is_merged_in_passes(void **state)
         columns[n++] = arrow_maker_nested_formats[i];
     }
     table t;
-    make_table(&t, columns, n, OCI_TINY(8, 80), OCI_TINY(200, 150), &keys[1]);
+    make_table(&t, columns, n, OCI_TINY(8, 140), OCI_TINY(200, 150), &keys[1]);
     outcome result = sort_and_check(&t, &keys[1], MIB, OCI_CODEC_LZ4_FRAME, -1);
     assert_true(result.spill_count > 1 && (result.passes > 1 || OCI_TINY(true, false)));
     free_table(&t);
