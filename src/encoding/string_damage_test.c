@@ -46,7 +46,7 @@ static void damage(const streams *s, int64_t n)
 static void damaged_vectors_are_refused_or_read_safely(void **unused)
 {
     (void)unused;
-    texts lists[4] = {0};
+    texts lists[5] = {0};
     make_unlike(&lists[0], 70);
     make_few_distinct(&lists[1], 200, 9);
     make_sorted(&lists[2], 80);
@@ -54,9 +54,11 @@ static void damaged_vectors_are_refused_or_read_safely(void **unused)
         add_made(&lists[3], "%03d", i % 3 + 1);
         lists[3].items[i].length = i % 4 == 0 ? 0 : 4;
     }
+    make_numbered(&lists[4], 100);
     static const oci_string_kind kinds[] = {OCI_STRINGS_PLAIN, OCI_STRINGS_DICTIONARY,
-                                            OCI_STRINGS_FRONT, OCI_STRINGS_DICTIONARY};
-    for (int i = 0; i < 4; i++) {
+                                            OCI_STRINGS_FRONT, OCI_STRINGS_DICTIONARY,
+                                            OCI_STRINGS_NUMBERED};
+    for (int i = 0; i < 5; i++) {
         made_column made;
         streams s;
         make_column(&made, OCI_TYPE_UTF8, &lists[i], 0);

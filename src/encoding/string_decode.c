@@ -31,6 +31,9 @@ static bool is_sane(uint64_t kind, uint64_t value_bytes, uint64_t bytes_size, ui
         return bytes_size <= value_bytes && extra <= OCI_STRINGS_DISTINCT_MAX && extra <= n;
     case OCI_STRINGS_FRONT: return bytes_size <= value_bytes && extra == 0;
     case OCI_STRINGS_SHARED: return extra <= bytes_size;
+    case OCI_STRINGS_NUMBERED: /* a digit each at least */
+        return bytes_size < value_bytes && extra <= OCI_STRINGS_DIGITS_MAX &&
+               n <= value_bytes / (bytes_size + 1);
     default: return false;
     }
 }
@@ -48,7 +51,8 @@ static oc_status read_header(const uint8_t *header, int64_t n, int64_t bytes_lef
     }
     out->n = n;
     out->value_bytes = (int64_t)value_bytes;
-    out->stored_bytes = (int64_t)(kind == OCI_STRINGS_FRONT ? value_bytes : bytes_size);
+    bool is_made = kind == OCI_STRINGS_FRONT || kind == OCI_STRINGS_NUMBERED;
+    out->stored_bytes = (int64_t)(is_made ? value_bytes : bytes_size);
     out->kind = (uint8_t)kind;
     out->extra = (int64_t)extra;
     out->bytes_size = (int64_t)bytes_size;
@@ -66,7 +70,7 @@ oc_status oci_strings_open(oci_pack_in *in, int64_t n, oci_strings_in *out, oc_e
     OC_TRY(read_header(header, n, in->bytes_size - in->bytes_at, out, err));
     left -= OCI_STRINGS_HEADER_BYTES;
     OC_TRY(skip_numbers(out, left, n, err));
-    if (out->kind != OCI_STRINGS_PLAIN) {
+    if (out->kind != OCI_STRINGS_PLAIN && out->kind != OCI_STRINGS_NUMBERED) {
         OC_TRY(skip_numbers(out, left, out->kind == OCI_STRINGS_DICTIONARY ? out->extra : n, err));
     }
     out->bytes = out->bytes_size > 0 ? in->bytes + in->bytes_at : out->packed;
@@ -109,6 +113,7 @@ static oc_status decode_all(const oci_strings_in *in, oci_string_sink *sink, oc_
     case OCI_STRINGS_DICTIONARY: OC_TRY(oci_string_decode_dictionary(in, sink, err)); break;
     case OCI_STRINGS_FRONT: OC_TRY(oci_string_decode_front(in, sink, err)); break;
     case OCI_STRINGS_SHARED: OC_TRY(oci_string_decode_shared(in, sink, err)); break;
+    case OCI_STRINGS_NUMBERED: OC_TRY(oci_string_decode_numbered(in, sink, err)); break;
     default: OC_TRY(decode_plain(in, sink, err)); break;
     }
     return sink->at == in->value_bytes ? OC_OK : oci_string_fail(err);

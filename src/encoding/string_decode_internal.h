@@ -51,6 +51,8 @@ oc_status oci_string_open_numbers(const oci_strings_in *in, int64_t n_second, oc
 oc_status oci_string_decode_dictionary(const oci_strings_in *in, oci_string_sink *sink,
                                        oc_error *err);
 oc_status oci_string_decode_front(const oci_strings_in *in, oci_string_sink *sink, oc_error *err);
+oc_status oci_string_decode_numbered(const oci_strings_in *in, oci_string_sink *sink,
+                                     oc_error *err);
 oc_status oci_string_decode_shared(const oci_strings_in *in, oci_string_sink *sink, oc_error *err);
 
 #endif /* OUTCORE_ENCODING_STRING_DECODE_INTERNAL_H */

@@ -46,6 +46,7 @@ static void begin(oci_string_job *job, const oci_column *column)
     bound->allowed[OCI_STRINGS_DICTIONARY] = !is_narrow;
     bound->allowed[OCI_STRINGS_FRONT] = !is_narrow && !must_share;
     bound->allowed[OCI_STRINGS_SHARED] = must_share;
+    bound->allowed[OCI_STRINGS_NUMBERED] = bound->allowed[OCI_STRINGS_FRONT];
     bound->length_width = oci_string_width_of(longest);
     bound->bytes = must_share ? shared : bound->value_bytes;
     bound->packed = OCI_STRINGS_HEADER_BYTES + bound_numbers(job);
@@ -148,8 +149,19 @@ static bool encode_as(oci_string_job *job, oci_string_kind kind, int64_t worth)
     case OCI_STRINGS_DICTIONARY: return oci_strings_encode_dictionary(job, worth);
     case OCI_STRINGS_FRONT: return oci_strings_encode_front(job);
     case OCI_STRINGS_SHARED: oci_strings_encode_shared(job); return true;
+    case OCI_STRINGS_NUMBERED: return oci_strings_encode_numbered(job);
     default: encode_plain(job); return true;
     }
+}
+
+/* What numbered strings take, tried as nothing else tells; INT64_MAX when they are none. */
+static int64_t try_numbered(oci_string_job *job)
+{
+    oci_pack_out start = *job->out;
+    bool is_done = encode_as(job, OCI_STRINGS_NUMBERED, INT64_MAX);
+    int64_t size = job->out->packed_at - start.packed_at + job->out->bytes_at - start.bytes_at;
+    *job->out = start;
+    return is_done ? size : INT64_MAX;
 }
 
 static void encode_best(oci_string_job *job)
@@ -160,9 +172,17 @@ static void encode_best(oci_string_job *job)
                            : costs.of[OCI_STRINGS_FRONT] < costs.of[OCI_STRINGS_PLAIN]
                                ? OCI_STRINGS_FRONT
                                : OCI_STRINGS_PLAIN;
-    const oci_string_kind order[] = {OCI_STRINGS_DICTIONARY, rest, OCI_STRINGS_PLAIN};
-    for (int i = 0; i < 3; i++) {
-        if (costs.of[order[i]] != INT64_MAX && encode_as(job, order[i], costs.of[rest])) {
+    int64_t numbered = costs.of[OCI_STRINGS_NUMBERED] == 0 ? try_numbered(job) : INT64_MAX;
+    /* Dictionaries are faster to read, so they may take a bit a string more. */
+    int64_t worth = costs.of[rest];
+    if (numbered < worth - job->source.n / 8) {
+        worth = numbered + job->source.n / 8;
+    }
+    const oci_string_kind order[] = {OCI_STRINGS_DICTIONARY,
+                                     numbered < costs.of[rest] ? OCI_STRINGS_NUMBERED : rest, rest,
+                                     OCI_STRINGS_PLAIN};
+    for (int i = 0; i < 4; i++) {
+        if (costs.of[order[i]] != INT64_MAX && encode_as(job, order[i], worth)) {
             job->plan->blocks_left = job->source.n < STRINGS_MIN ? 0 : BLOCKS_ALIKE;
             return;
         }

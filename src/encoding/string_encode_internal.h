@@ -86,11 +86,15 @@ static inline oci_int_source oci_string_lengths_of(const oci_string_job *job)
 bool oci_strings_encode_dictionary(oci_string_job *job, int64_t worth);
 /* The same, false when strings are too long. */
 bool oci_strings_encode_front(oci_string_job *job);
+/* Writes the whole vector, or nothing of use and is false when a string is none of those. */
+bool oci_strings_encode_numbered(oci_string_job *job);
+/* Whether strings [start, start + n), n <= OCI_STRING_STAGE, look as if all were. */
+bool oci_strings_are_numbered(const oci_string_source *source, int64_t start, int64_t n);
 /* For views whose parts were found. */
 void oci_strings_encode_shared(oci_string_job *job);
 
-/* What a sample says: about how many bytes each kind would take, INT64_MAX = not to be tried. For a
- * dictionary only whether a try is worth its time: 0, or INT64_MAX. */
+/* What a sample says: about how many bytes each kind would take, INT64_MAX = not to be tried. For
+ * dictionaries and numbered strings only whether a try is worth its time: 0, or INT64_MAX. */
 typedef struct oci_string_costs {
     int64_t of[OCI_STRINGS_KINDS];
 } oci_string_costs;

@@ -11,6 +11,7 @@ typedef struct sample {
     int64_t pairs;  /* of neighbours */
     int64_t shared; /* bytes that neighbours begin with alike */
     bool repeats;
+    bool numbered;
 } sample;
 
 static void look_at(const oci_string_source *source, int64_t start, int64_t n, sample *s)
@@ -38,12 +39,13 @@ static void take(oci_string_job *job, sample *s)
         oci_string_table_init(&table, job->scratch, &job->source,
                               job->out->bytes + job->out->bytes_at, job->bound.bytes);
     }
-    *s = (sample){0};
+    *s = (sample){.numbered = job->bound.allowed[OCI_STRINGS_NUMBERED]};
     for (int64_t i = 0; i < STRETCHES && s->n < n; i++) {
         bool takes_all = n <= STRETCHES * STRETCH;
         int64_t start = takes_all ? i * STRETCH : i * (n - STRETCH) / (STRETCHES - 1);
         int64_t size = oci_min64(STRETCH, n - start);
         look_at(&job->source, start, size, s);
+        s->numbered = s->numbered && oci_strings_are_numbered(&job->source, start, size);
         fits = fits && oci_string_table_add(&table, start, size, codes);
     }
     s->repeats = fits && (s->n - table.n) * REPEATS_MIN >= s->n;
@@ -65,6 +67,7 @@ void oci_strings_estimate(oci_string_job *job, oci_string_costs *out)
     int64_t n = job->source.n;
     out->of[OCI_STRINGS_PLAIN] = scale(s.bytes, s.n, n) + n * NUMBER_BYTES;
     out->of[OCI_STRINGS_DICTIONARY] = s.repeats ? 0 : INT64_MAX;
+    out->of[OCI_STRINGS_NUMBERED] = s.numbered ? 0 : INT64_MAX;
     out->of[OCI_STRINGS_SHARED] = job->bound.bytes + OCI_STRING_PLACE_BYTES * n;
     bool pays = job->bound.allowed[OCI_STRINGS_FRONT] && s.pairs > 0 &&
                 s.shared >= SHARED_MIN * s.pairs;

@@ -414,7 +414,14 @@ static inline void check_streams(const streams *s, const texts *list)
 static inline void make_few_distinct(texts *list, int n, int distinct)
 {
     for (int i = 0; i < n; i++) {
-        add_made(list, "word-%d", (i * 7919 + i / 3) % distinct);
+        add_made(list, "word %d.", (i * 7919 + i / 3) % distinct);
+    }
+}
+
+static inline void make_numbered(texts *list, int n)
+{
+    for (int i = 0; i < n; i++) {
+        add_made(list, "user-%d", i * 679 % 1000);
     }
 }
 

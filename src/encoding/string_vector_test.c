@@ -178,7 +178,7 @@ static void few_distinct_strings_become_a_dictionary(void **unused)
     streams s;
     make_column(&made, OCI_TYPE_UTF8, &list, 0);
     encode(&made.column, &s);
-    assert_int_equal(s.bytes_size, 10 * 6 + 90 * 7);
+    assert_int_equal(s.bytes_size, 10 * 7 + 90 * 8);
     free_streams(&s);
     free_column(&made);
     free_texts(&list);
@@ -228,6 +228,69 @@ static void sorted_strings_are_front_coded(void **unused)
     make_sorted(&list, 1000);
     check_round_trips(&list, OCI_STRINGS_FRONT);
     free_texts(&list);
+}
+
+/* Numbers behind a text, and some that only look like it. */
+typedef struct numbered_case {
+    const char *before;
+    int digits; /* at least */
+    int scale;
+    const char *behind;
+    bool is_numbered;
+} numbered_case;
+
+static void numbers_behind_a_text_become_numbers(void **unused)
+{
+    (void)unused;
+    static const numbered_case cases[] = {
+        {"user-", 0, 1, "", true},
+        {"", 0, 1000, "", true},
+        {"", 0, 200000, "", true}, /* up to 9 digits */
+        {"Customer#", 9, 3, "", true},
+        {"a text that is longer than sixteen bytes: ", 0, 7, "", true},
+        {"7", 3, 1, "", true},
+        {"some ", 0, 1, " of them", false},
+        {"", 0, 2000000, "", false}, /* 10 digits */
+        {"word ", 0, 1, "a", false},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        texts list = {0};
+        for (int i = 0; i < 1000; i++) {
+            add_made(&list, "%s%0*d%s", cases[k].before, cases[k].digits,
+                     i * 37 % 1000 * cases[k].scale, cases[k].behind);
+        }
+        made_column made;
+        streams s;
+        make_column(&made, OCI_TYPE_UTF8, &list, 0);
+        encode(&made.column, &s);
+        assert_int_equal(kind_of(&s) == OCI_STRINGS_NUMBERED, cases[k].is_numbered);
+        free_streams(&s);
+        free_column(&made);
+        check_round_trips(&list, cases[k].is_numbered ? (int)OCI_STRINGS_NUMBERED : -1);
+        free_texts(&list);
+    }
+}
+
+static void numbers_that_would_come_back_otherwise_are_left_alone(void **unused)
+{
+    (void)unused;
+    static const char *const last[] = {"user-07",         "user-",          "user",    "",
+                                       "user-1x",         "User-7",         "user-+7", "user- 7",
+                                       "user-1234567890", "user-0000000007"};
+    for (size_t k = 0; k < sizeof last / sizeof last[0]; k++) {
+        texts list = {0};
+        make_numbered(&list, 2000);
+        add(&list, last[k]);
+        made_column made;
+        streams s;
+        make_column(&made, OCI_TYPE_UTF8, &list, 0);
+        encode(&made.column, &s);
+        assert_int_not_equal(kind_of(&s), OCI_STRINGS_NUMBERED);
+        check_streams(&s, &list);
+        free_streams(&s);
+        free_column(&made);
+        free_texts(&list);
+    }
 }
 
 static void strings_that_have_nothing_in_common_stay_plain(void **unused)
@@ -445,6 +508,8 @@ int main(void)
         cmocka_unit_test(long_strings_that_repeat_become_a_dictionary),
         cmocka_unit_test(one_string_again_and_again_takes_no_room),
         cmocka_unit_test(sorted_strings_are_front_coded),
+        cmocka_unit_test(numbers_behind_a_text_become_numbers),
+        cmocka_unit_test(numbers_that_would_come_back_otherwise_are_left_alone),
         cmocka_unit_test(strings_that_have_nothing_in_common_stay_plain),
         cmocka_unit_test(dictionaries_of_any_size_round_trip),
         cmocka_unit_test(a_dictionary_that_outgrows_its_table_is_given_up),

@@ -128,7 +128,7 @@ def numbers_of_every_kind(n):
         "floats": rng.random(n), "singles": rng.random(n).astype(np.float32),
         "decimals": pa.array(rng.integers(0, 10**9, n)).cast(pa.decimal128(20, 0)),
         "wide": pa.array([int(x) * 10**25 for x in rng.integers(-10**6, 10**6, n)], pa.decimal128(38, 0)),
-        "sparse": pa.array(np.arange(n), mask=rng.random(n) < 0.8),
+        "sparse": pa.array(np.arange(n), mask=rng.random(n) < 0.8), "round": np.arange(n) * 3049 % 5000,
     }
 
 
@@ -143,6 +143,8 @@ def texts_of_every_kind(n):
         "nulls": [None if i % 3 == 0 else f"text {i % 1000}" for i in numbers],
         "views": pa.array([long[i % 30] for i in numbers], pa.string_view()),
         "fixed": pa.array([int(i).to_bytes(5, "big") for i in numbers], pa.binary(5)),
+        "numbered": [f"user-{i * 679 % 1000}" for i in range(n)],
+        "padded": [f"Customer#{i:09}" for i in numbers],
     }
 
 

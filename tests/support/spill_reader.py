@@ -157,7 +157,7 @@ def read_strings(cursor, text, n):
     """n strings from the packed stream and the bytes stream."""
     kind, value_bytes, bytes_size, extra = (cursor.u64() for _ in range(4))
     first = read_ints(cursor, n)
-    second = read_ints(cursor, extra if kind == 1 else n) if kind != 0 else []
+    second = read_ints(cursor, extra if kind == 1 else n) if kind in (1, 2, 3) else []
     data = Cursor(text.take(bytes_size))
     if kind == 0:
         values = [data.take(length) for length in first]
@@ -177,6 +177,10 @@ def read_strings(cursor, text, n):
         for length, place in zip(first, second):
             need(length <= 12 or place + length <= extra, "a place too far back")
             values.append(data.take(length) if length <= 12 else shared[place:place + length])
+    elif kind == 4:
+        need(extra <= 9 and all(number < 10 ** (extra or 9) for number in first), "too many digits")
+        beginning = data.take(bytes_size)
+        values = [beginning + b"%0*d" % (extra, number) for number in first]
     else:
         raise Damaged(f"string vector of kind {kind}")
     need(data.at == bytes_size, "bytes left over")
