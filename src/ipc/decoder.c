@@ -214,14 +214,22 @@ static void forget_settled(dictionary_entry *entry)
     entry->settled = NULL;
 }
 
+void oci_ipc_decoder_restart(oci_ipc_decoder *decoder)
+{
+    for (int32_t i = 0; i < decoder->n_entries; i++) {
+        forget_settled(&decoder->entries[i]);
+        oci_batch_release(decoder->entries[i].values);
+        decoder->entries[i].values = NULL;
+    }
+}
+
 void oci_ipc_decoder_destroy(oci_ipc_decoder *decoder)
 {
     if (decoder == NULL) {
         return;
     }
+    oci_ipc_decoder_restart(decoder);
     for (int32_t i = 0; i < decoder->n_entries; i++) {
-        forget_settled(&decoder->entries[i]);
-        oci_batch_release(decoder->entries[i].values);
         oci_schema_release(decoder->entries[i].schema);
     }
     for (int i = 0; i <= OCI_CODEC_ZSTD; i++) {

@@ -22,6 +22,8 @@ OC_NODISCARD oc_status oci_ipc_decoder_create(oci_schema *schema, const oci_dict
                                               bool trusted, oci_mem *mem, oci_ipc_decoder **out,
                                               oc_error *err);
 void oci_ipc_decoder_destroy(oci_ipc_decoder *decoder); /* NULL is fine; forgets dictionaries */
+/* Forgets which dictionaries were sent, as at the start of a new stream. */
+void oci_ipc_decoder_restart(oci_ipc_decoder *decoder);
 
 /* Decodes a message. `message` was parsed from metadata; its body is [body_offset, body_offset +
  * body_bytes) of `slab`. Takes the slab (mem as given at creation) when *out or a dictionary keeps

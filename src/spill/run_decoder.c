@@ -245,6 +245,9 @@ oc_status oci_run_decoder_decode(oci_run_decoder *decoder, oci_run_layout *layou
                           message->body_at, NULL, &physical, err));
     int64_t codec_ns = oci_spill_now(manager) - start;
     if (physical != NULL) {
+        /* The end of a block. The next one brings its own dictionaries, and whoever holds this one keeps
+         * those that it shows: no memory but that of blocks is held. */
+        oci_ipc_decoder_restart(layout->decoder);
         if (manager->choice != NULL) {
             oci_codec_choice_note_decode(manager->choice, message->parsed.codec,
                                          physical->slab_bytes, codec_ns);

@@ -112,6 +112,7 @@ static void read_within_extent(const fixture *f, oci_schema *working, const oci_
                  (int)extent->read_bytes_max);
     }
     oci_batch_release(batch);
+    assert_int_equal(oci_mem_held(mem), 0);
     oci_run_cursor_finish(&cursor);
     oci_run_decoder_destroy(decoder);
     oci_mem_close(mem);
