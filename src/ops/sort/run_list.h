@@ -30,12 +30,11 @@ typedef struct oci_sorted_run {
     int32_t n_extents;
     int32_t capacity;
     int64_t rows;
-    int64_t bytes;           /* on disk */
-    int64_t slab_bytes_max;  /* of a block in memory, as charged */
-    int64_t read_bytes_max;  /* that reading one takes beside it */
-    int64_t
-        key_bytes_max; /* keys of one block, as charged: an estimate that is not below the truth */
-    int32_t level;     /* merge passes its rows went through */
+    int64_t bytes;          /* on disk */
+    int64_t slab_bytes_max; /* of a block in memory, as charged */
+    int64_t read_bytes_max; /* that reading one takes beside it */
+    int64_t key_bytes_max;  /* of keys of one block, as charged, or more */
+    int32_t level;          /* merge passes its rows went through */
     oci_run_key first_key;
     oci_run_key last_key;
 } oci_sorted_run;
