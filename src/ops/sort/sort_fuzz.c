@@ -1,7 +1,7 @@
 /* libFuzzer target: a sort against the plain answer.
  *
  * Bytes choose the columns (any type, nested), how the input lies in memory and is cut into
- * batches, the keys, the limits and the codec. The rows must come out as a stable sort by the
+ * batches, the keys, the limits and how it spills. The rows must come out as a stable sort by the
  * comparator of tests/support/order_reference.h orders them, equal in every column bit for bit, and
  * nothing may be held in the end. The tiny build makes runs and merges of some thousand rows. */
 #include <stdio.h>
@@ -29,6 +29,8 @@ typedef struct sort_case {
     int64_t top; /* -1: all rows */
     oci_env env;
     oci_codec_id codec;
+    oci_spill_encoding encoding;
+    bool is_sealed;
     oci_progress progress;
     atomic_bool cancel;
 } sort_case;
@@ -107,6 +109,8 @@ static void choose_limits(sort_case *c, fuzz_bytes *bytes)
                        .n_threads = 1 + fuzz_below(bytes, 2),
                        .batch_rows = fuzz_below(bytes, 2) == 0 ? 100 : 8192};
     c->codec = (oci_codec_id)fuzz_below(bytes, OCI_CODEC_ZSTD + 1);
+    c->encoding = (oci_spill_encoding)fuzz_below(bytes, OCI_SPILL_ENCODING_LENGTHS + 1);
+    c->is_sealed = fuzz_below(bytes, 4) == 0 && oci_seal_is_available();
     int64_t limit = INT64_C(4) << 20 << 2 * fuzz_below(bytes, 3);
     require(oci_budget_create(limit, NULL, &c->env.budget, NULL) == OC_OK);
 }
@@ -187,7 +191,11 @@ static void run_case(sort_case *c)
     oci_stream *sorted = NULL;
     struct ArrowArrayStream c_stream;
     const char *folder = "/tmp";
-    oci_spill_settings settings = {.folders = &folder, .n_folders = 1, .codec = c->codec};
+    oci_spill_settings settings = {.folders = &folder,
+                                   .n_folders = 1,
+                                   .codec = c->codec,
+                                   .encoding = c->encoding,
+                                   .is_sealed = c->is_sealed};
     require(oci_spill_manager_create(c->env.io, &settings, &manager, NULL) == OC_OK);
     arrow_make_stream(&c->maker, &c_stream);
     require(oci_stream_import(&c_stream, &input, NULL) == OC_OK);
