@@ -16,7 +16,8 @@
 #include "spill/stream_metadata.h"
 
 /* Below this the messages of a dense layout, which have more buffers, take what it saves. */
-#define DENSE_ROWS_MIN 128
+#define LENGTHS_ROWS_MIN 128
+#define PACKED_ROWS_MIN  32
 /* When packing did not pay, it is tried again after this many blocks. */
 #define PLAIN_BLOCKS 64
 /* Node and buffer in a message header. */
@@ -152,7 +153,7 @@ static oc_status choose_packed(oci_block_encoder *encoder, oci_batch *batch,
                                oci_stream_kind *out, oc_error *err)
 {
     *out = OCI_STREAM_PLAIN;
-    if (encoder->stream != OCI_STREAM_DENSE && batch->length < DENSE_ROWS_MIN) {
+    if (encoder->stream != OCI_STREAM_DENSE && batch->length < PACKED_ROWS_MIN) {
         return OC_OK;
     }
     if (encoder->plain_left > 0) {
@@ -183,7 +184,7 @@ static oc_status choose_lengths(oci_block_encoder *encoder, oci_batch *batch, oc
 {
     *out = encoder->stream;
     if (encoder->is_first) {
-        *out = batch->length >= DENSE_ROWS_MIN ? OCI_STREAM_DENSE : OCI_STREAM_PLAIN;
+        *out = batch->length >= LENGTHS_ROWS_MIN ? OCI_STREAM_DENSE : OCI_STREAM_PLAIN;
     }
     return *out == OCI_STREAM_DENSE ? make_physical(encoder, batch, from, err) : OC_OK;
 }

@@ -7,7 +7,7 @@
  * blocks smaller by at least a hundredth, else plain; packing chooses for each column by itself, and
  * keeps as it is what cannot be made smaller. A block is packed before it is known whether that pays,
  * so where it does, nothing is done twice; where it does not, it is tried on one block of 64. What was
- * learnt holds for the runs that follow. Runs that begin with fewer than 128 rows begin plain. A block
+ * learnt holds for the runs that follow. Runs that begin with fewer than 32 rows begin plain. A block
  * that there is no room to pack is plain.
  *
  * A layout is fixed for one stream: where another one is chosen, the block comes with the end of the

@@ -270,6 +270,23 @@ def test_other_formats(kind, tmp_path):
         assert done.stats["rows"] == rows
 
 
+@pytest.mark.parametrize("limit", ["1m", "2m", "4m"])
+def test_small_limits_pack_rows_although_some_are_wide(limit, tmp_path):
+    """A block of 120 rows is worth packing, and rows larger than a block do not end that for all."""
+    rows = 40_000
+    generator = np.random.default_rng(SEED)
+    columns = {f"i{i}": pa.array(generator.integers(0, 1 << (i + 4), rows)) for i in range(11)}
+    words = np.array(["furiously", "slyly", "carefully", "quickly"])
+    columns |= {f"s{i}": pa.array(words[generator.integers(0, 4, rows)]) for i in range(4)}
+    columns["wide"] = pa.array([" " * 40_000 if i % 4000 == 9 else "-" for i in range(rows)])
+    write(tmp_path / "in.arrows", pa.table(columns).to_batches(max_chunksize=6000))
+    done, result = sort_within(tmp_path, limit, "i10")
+    assert result.num_rows == rows
+    stats = done.stats
+    assert stats["spill_count"] > 0
+    assert stats["spilled_bytes"] < 0.7 * stats["spilled_memory_bytes"], stats
+
+
 # ---- sweeps ----------------------------------------------------------------------------------------
 
 def mixed_table(rows, seed):

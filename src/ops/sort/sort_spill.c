@@ -28,9 +28,9 @@
 /* At most 1/8 of the limit goes into that; blocks get fewer rows when there are many dictionaries.
  */
 #define DICTIONARY_SHARE 8
-/* At most 1/16 of the limit goes into packing a block and encoding what comes of it: blocks of
- * ordinary rows take 1/28. */
-#define PACKING_SHARE 16
+/* At most 1/12 of the limit goes into packing a block and encoding what comes of it: blocks of
+ * ordinary rows take 1/28, with the smallest limits 1/15. */
+#define PACKING_SHARE 12
 /* What gathering takes per source, and for each level of lists and dense unions. */
 #define SOURCE_BYTES 64
 #define LEVEL_BYTES  8704
@@ -47,12 +47,14 @@ static int64_t slab_charge(const oci_sort *sort, int64_t bytes)
 }
 
 /* What encoding blocks of up to `bytes` takes; with less than that, down to the least, they are not
- * packed. Few and wide rows are not worth more than a small part of the limit. */
+ * packed. What is larger than a block is a single row, which is not worth packing. Nor are blocks of
+ * few rows in many columns, which would take more than a small part of the limit. */
 static int64_t encode_bytes(const oci_sort *sort, int64_t bytes, bool packs)
 {
     int64_t most = oci_budget_limit(sort->env->budget) / PACKING_SHARE;
-    int64_t space = oci_run_writer_space_for(sort->writer, bytes, sort->block_rows);
-    return packs && space <= most ? space : oci_run_writer_space_least(sort->writer, bytes);
+    int64_t least = oci_run_writer_space_least(sort->writer, bytes);
+    int64_t space = oci_run_writer_space_for(sort->writer, sort->block_bytes, sort->block_rows);
+    return packs && space <= most ? oci_max64(least, space) : least;
 }
 
 int64_t oci_sort_scratch_bytes(const oci_sort *sort, int64_t rows)
