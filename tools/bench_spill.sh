@@ -23,7 +23,7 @@ printf '\n## spill_io: one block per batch of 8192 rows\n\n'
 "$build/bench/spill_io" --feed batches --encoding auto --runs 3
 
 printf '\n## spill_io: a disk of 100 MB/s\n\n'
-"$build/bench/spill_io" --throttle 100 --set q2,q16,q20,wide --encoding auto --runs 5
+"$build/bench/spill_io" --throttle 100 --set q2,q16,q20,wide --guard checksums --runs 5
 
 printf '\n## spill_small_batches\n\n'
 "$build/bench/spill_small_batches"

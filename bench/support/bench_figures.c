@@ -167,37 +167,49 @@ static void print_guard_figures(const bench_result *results, int n)
     }
 }
 
-/* codec = auto against the best fixed codec; zstd packed against plain zstd. */
+/* codec = auto against the best fixed codec. */
+static void print_auto_figure(const bench_result *results, int n, const char *set,
+                              const char *encoding)
+{
+    static const char *const fixed[] = {"uncompressed", "lz4_frame", "zstd"};
+    const bench_result *chosen = find(results, n, set, "auto", encoding, BENCH_GUARD_CHECKSUMS);
+    const bench_result *best = NULL;
+    for (int c = 0; c < 3; c++) {
+        const bench_result *r = find(results, n, set, fixed[c], encoding, BENCH_GUARD_CHECKSUMS);
+        if (r != NULL &&
+            (best == NULL || bench_samples_median(&r->both) < bench_samples_median(&best->both))) {
+            best = r;
+        }
+    }
+    if (chosen != NULL && best != NULL) {
+        char what[128];
+        snprintf(what, sizeof what, "codec auto, %s, %s: x best fixed codec (%s)", set, encoding,
+                 best->codec);
+        print_figure(what, ratio(&chosen->both, &best->both), false, 1.1);
+    }
+}
+
+/* zstd packed against plain zstd. */
+static void print_zstd_figure(const bench_result *results, int n, const char *set)
+{
+    const bench_result *packed = find(results, n, set, "zstd", "auto", BENCH_GUARD_CHECKSUMS);
+    const bench_result *plain = find(results, n, set, "zstd", "plain", BENCH_GUARD_CHECKSUMS);
+    if (packed != NULL && plain != NULL) {
+        char what[128];
+        snprintf(what, sizeof what, "zstd, %s: x write + read of plain zstd", set);
+        print_figure(what, ratio(&packed->both, &plain->both), false, 1.0);
+    }
+}
+
 static void print_choice_figures(const bench_result *results, int n)
 {
     static const char *const sets[] = {"q2", "q16", "q20", "wide"};
-    static const char *const fixed[] = {"uncompressed", "lz4_frame", "zstd"};
-    char what[128];
+    static const char *const encodings[] = {"auto", "plain", "lengths"};
     for (int s = 0; s < 4; s++) {
-        const bench_result *chosen =
-            find(results, n, sets[s], "auto", "auto", BENCH_GUARD_CHECKSUMS);
-        const bench_result *best = NULL;
-        for (int c = 0; c < 3; c++) {
-            const bench_result *r =
-                find(results, n, sets[s], fixed[c], "auto", BENCH_GUARD_CHECKSUMS);
-            if (r != NULL && (best == NULL ||
-                              bench_samples_median(&r->both) < bench_samples_median(&best->both))) {
-                best = r;
-            }
+        for (int e = 0; e < 3; e++) {
+            print_auto_figure(results, n, sets[s], encodings[e]);
         }
-        if (chosen != NULL && best != NULL) {
-            snprintf(what, sizeof what, "codec auto, %s: x best fixed codec (%s)", sets[s],
-                     best->codec);
-            print_figure(what, ratio(&chosen->both, &best->both), false, 1.1);
-        }
-        const bench_result *packed =
-            find(results, n, sets[s], "zstd", "auto", BENCH_GUARD_CHECKSUMS);
-        const bench_result *plain =
-            find(results, n, sets[s], "zstd", "plain", BENCH_GUARD_CHECKSUMS);
-        if (packed != NULL && plain != NULL) {
-            snprintf(what, sizeof what, "zstd, %s: x write + read of plain zstd", sets[s]);
-            print_figure(what, ratio(&packed->both, &plain->both), false, 1.0);
-        }
+        print_zstd_figure(results, n, sets[s]);
     }
 }
 

@@ -170,7 +170,7 @@ static void compare(const bench_input *input, int64_t start, const oci_batch *ba
         for (int32_t c = 0; c < batch->schema->n_fields; c++) {
             if (!oci_value_equal(&expected->columns[c], at % batch_rows, &batch->columns[c], row)) {
                 fprintf(stderr, "row %lld of column %d came back changed\n",
-                        (long long)(start + row), c);
+                        (long long)start + row, c);
                 exit(1);
             }
         }
