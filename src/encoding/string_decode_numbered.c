@@ -68,23 +68,45 @@ static oc_status measure(const numbering *of, int64_t n, const uint64_t *numbers
     return OC_OK;
 }
 
+/* Short texts and numbers of up to 8 digits, as long as 24 bytes can be written: the text and the digits
+ * are one store each, whatever their lengths. Returns how many were put. */
+static int64_t put_short(const numbering *of, uint8_t *to, const uint8_t *end, int64_t n,
+                         const uint64_t *numbers, const uint64_t *lengths)
+{
+    const int64_t text_length = of->text_length;
+    uint8_t text[16] = {0};
+    int64_t i = 0;
+    if (text_length > 16) {
+        return 0;
+    }
+    memcpy(text, of->text, (size_t)text_length);
+    for (; i < n && end - to >= 24 && numbers[i] < powers[8]; i++) {
+        int64_t digits = (int64_t)lengths[i] - text_length;
+        if (digits > 8) { /* zeros in front */
+            break;
+        }
+        memcpy(to, text, 16);
+        oci_store_le64(to + text_length, digits_of((uint32_t)numbers[i]) >> (8 - digits) * 8);
+        to += lengths[i];
+    }
+    return i;
+}
+
 static void put_strings(const numbering *of, const oci_string_sink *sink, int64_t n,
                         const uint64_t *numbers, const uint64_t *lengths)
 {
     uint8_t *to = sink->bytes + sink->at;
     const uint8_t *end = sink->bytes + sink->room;
-    uint8_t text[16] = {0};
-    memcpy(text, of->text, (size_t)oci_min64(of->text_length, 16));
-    for (int64_t i = 0; i < n; i++) {
-        int64_t length = (int64_t)lengths[i];
-        if (of->text_length <= 16 && end - to >= 16) {
-            memcpy(to, text, 16);
-        } else {
-            memcpy(to, of->text, (size_t)of->text_length);
-        }
-        put_digits(to + of->text_length, end - to - of->text_length, (uint32_t)numbers[i],
-                   length - of->text_length);
-        to += length;
+    int64_t done = put_short(of, to, end, n, numbers, lengths);
+    for (int64_t i = 0; i < done; i++) {
+        to += lengths[i];
+    }
+    for (int64_t i = done; i < n; i++) {
+        int64_t digits = (int64_t)lengths[i] - of->text_length;
+        memcpy(to, of->text, (size_t)of->text_length);
+        to += of->text_length;
+        put_digits(to, end - to, (uint32_t)numbers[i], digits);
+        to += digits;
     }
 }
 
