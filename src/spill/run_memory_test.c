@@ -136,18 +136,19 @@ static void check_settings(const char *const *columns, int32_t n_columns, int64_
     tear_down(&f);
 }
 
-/* With every layout and codec, sealed and not. */
+/* With every layout; without codec, with one (zstd is like LZ4 here), and with what is measured; sealed
+ * and not. */
 static void check_columns(const char *const *columns, int32_t n_columns, int64_t rows)
 {
     static const char *const folder = "/tmp";
-    static const oci_codec_id codecs[] = {OCI_CODEC_NONE, OCI_CODEC_LZ4_FRAME, OCI_CODEC_ZSTD};
-    for (int i = 0; i < 3 * 4 * 2; i++) {
+    for (int i = 0; i < 3 * 3 * 2; i++) {
         oci_spill_settings settings = {.folders = &folder,
                                        .n_folders = 1,
                                        .encoding = (oci_spill_encoding)(i % 3),
-                                       .is_codec_auto = i / 3 % 4 == 3,
-                                       .codec = codecs[i / 3 % 3],
-                                       .is_sealed = i / 12 == 1};
+                                       .is_codec_auto = i / 3 % 3 == 2,
+                                       .codec = i / 3 % 3 == 0 ? OCI_CODEC_NONE
+                                                               : OCI_CODEC_LZ4_FRAME,
+                                       .is_sealed = i / 9 == 1};
         if (!settings.is_sealed || oci_seal_is_available()) {
             check_settings(columns, n_columns, rows, &settings);
         }
@@ -159,8 +160,8 @@ static void check_format(const char *format)
     char column[256];
     snprintf(column, sizeof column, "a=%s", format);
     const char *columns[] = {column, "id=l"};
-    static const int64_t rows[] = {1, 130, 5000};
-    for (size_t i = 0; i < 3; i++) {
+    static const int64_t rows[] = {1, 2000};
+    for (size_t i = 0; i < 2; i++) {
         check_columns(columns, 2, rows[i]);
     }
 }
