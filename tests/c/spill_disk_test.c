@@ -17,8 +17,10 @@
 #include "ops/sort/sort.h"
 #include "support/arrow_maker.h"
 
-#define MIB  ((int64_t)1 << 20)
-#define ROWS 100000
+#define MIB        ((int64_t)1 << 20)
+#define MANY_ROWS  100000
+#define SOME_ROWS  40000
+#define BATCH_ROWS 2000
 
 /* ---- the disk -------------------------------------------------------------------------------- */
 
@@ -98,14 +100,16 @@ typedef struct fixture {
     oci_progress progress;
     atomic_bool cancel;
     oci_spill_manager *manager;
+    int64_t rows; /* of the input */
 } fixture;
 
-static void set_up(fixture *f, oci_spill_settings settings, int64_t limit)
+static void set_up(fixture *f, oci_spill_settings settings, int64_t limit, int64_t rows)
 {
     static const char *const folders[] = {"/tmp"};
     memset(f, 0, sizeof *f);
     memset(&disk, 0, sizeof disk);
     disk.room = INT64_MAX;
+    f->rows = rows;
     f->io = *oci_posix_io();
     f->io.open = disk_open;
     f->env = (oci_env){.io = &f->io,
@@ -114,7 +118,7 @@ static void set_up(fixture *f, oci_spill_settings settings, int64_t limit)
                        .cancel = &f->cancel,
                        .progress = &f->progress,
                        .n_threads = 1,
-                       .batch_rows = 2000};
+                       .batch_rows = BATCH_ROWS};
     assert_int_equal(oci_budget_create(limit, NULL, &f->env.budget, NULL), OC_OK);
     settings.folders = folders;
     settings.n_folders = 1;
@@ -141,8 +145,8 @@ static oci_stream *open_sort(fixture *f)
     arrow_stream_maker maker = {
         .columns = columns,
         .n_columns = 3,
-        .maker = {.seed = 5, .length = 2000, .null_percent = 5, .string_max = 60},
-        .n_batches = ROWS / 2000,
+        .maker = {.seed = 5, .length = BATCH_ROWS, .null_percent = 5, .string_max = 60},
+        .n_batches = f->rows / BATCH_ROWS,
     };
     struct ArrowArrayStream c_stream;
     oci_stream *input;
@@ -200,18 +204,18 @@ static void check_space(oci_spill_settings settings)
 {
     fixture f;
     uint64_t digest = 0;
-    set_up(&f, settings, 2 * MIB);
+    set_up(&f, settings, 2 * MIB, MANY_ROWS);
     const oci_spill_counters *n = &f.manager->counters;
     oci_stream *sorted = open_sort(&f);
     drain(sorted, 1, &digest);
     int64_t spilled = atomic_load(&n->spilled_bytes);
     int64_t blocks = blocks_bytes();
     assert_true(atomic_load(&n->spill_count) >= 3);
-    assert_true(atomic_load(&n->spilled_rows) <= ROWS); /* one pass: no row is written twice */
-    drain(sorted, ROWS * 3 / 4, &digest);
+    assert_true(atomic_load(&n->spilled_rows) <= f.rows); /* one pass: no row is written twice */
+    drain(sorted, f.rows * 3 / 4, &digest);
     assert_true(atomic_load(&n->disk_now) < spilled / 2);
     assert_true(blocks_bytes() < blocks / 2);
-    drain(sorted, ROWS, &digest);
+    drain(sorted, f.rows, &digest);
     assert_int_equal(atomic_load(&n->spilled_bytes), spilled);
     assert_true(atomic_load(&n->disk_peak) * 100 <= spilled * 115);
     assert_true(disk.blocks_bytes_peak * 100 <= spilled * 115);
@@ -230,13 +234,13 @@ static void a_merge_gives_back_what_it_has_read_and_takes_no_more_than_was_spill
 static void check_full(oci_spill_settings settings)
 {
     fixture f;
-    set_up(&f, settings, 2 * MIB);
+    set_up(&f, settings, MIB, SOME_ROWS);
     uint64_t digest = 0;
     oci_stream *sorted = open_sort(&f);
-    drain(sorted, ROWS, &digest);
+    drain(sorted, f.rows, &digest);
     int64_t spilled = atomic_load(&f.manager->counters.spilled_bytes);
     oci_stream_close(sorted);
-    for (int part = 0; part < 8; part++) {
+    for (int part = 0; part < 8; part += 3) {
         oc_error err = {0};
         oci_batch *batch;
         int64_t before = atomic_load(&f.manager->counters.spilled_bytes);
@@ -257,7 +261,7 @@ static void check_full(oci_spill_settings settings)
     uint64_t again = 0;
     disk.room = INT64_MAX;
     sorted = open_sort(&f);
-    drain(sorted, ROWS, &again);
+    drain(sorted, f.rows, &again);
     assert_true(digest == again);
     oci_stream_close(sorted);
     tear_down(&f);
@@ -276,10 +280,10 @@ static uint64_t sort_on(oci_spill_settings settings, int64_t ns_per_kib, int64_t
 {
     fixture f;
     uint64_t digest = 0;
-    set_up(&f, settings, 2 * MIB);
+    set_up(&f, settings, MIB, SOME_ROWS);
     disk.ns_per_kib = ns_per_kib;
     oci_stream *sorted = open_sort(&f);
-    drain(sorted, ROWS, &digest);
+    drain(sorted, f.rows, &digest);
     *spilled = atomic_load(&f.manager->counters.spilled_bytes);
     *write_ns = atomic_load(&f.manager->counters.write_ns);
     *read_ns = atomic_load(&f.manager->counters.read_ns);
