@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from outcore_process import BINARY, describe_exit, is_sanitized, run  # noqa: E402
+from outcore_process import BINARY, can_encrypt, describe_exit, is_sanitized, run  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SLOW = "OUTCORE_SLOW" in os.environ
@@ -108,6 +108,8 @@ class Job:
 
 @pytest.fixture(params=list(JOBS))
 def job(request, inputs, tmp_path):
+    if "--encrypt-spill" in JOBS[request.param][0] and not can_encrypt():
+        pytest.skip("built without encryption")
     return Job(request.param, inputs, tmp_path)
 
 

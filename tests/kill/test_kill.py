@@ -21,7 +21,7 @@ import pyarrow.csv as csv
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from outcore_process import BINARY, describe_exit, is_sanitized, run  # noqa: E402
+from outcore_process import BINARY, can_encrypt, describe_exit, is_sanitized, run  # noqa: E402
 
 SEED = int(os.environ.get("OUTCORE_SEED", "1"))
 ROUNDS = int(os.environ.get("OUTCORE_ROUNDS", "5" if is_sanitized() else "12"))
@@ -50,6 +50,8 @@ def spill(tmp_path):
 
 
 def command(source, spill, output, *args):
+    if "--encrypt-spill" in args and not can_encrypt():
+        pytest.skip("built without encryption")
     return [BINARY, "sort", str(source), "--by", "k", "-m", "1m", "-T", str(spill), "-o", str(output),
             *map(str, args)]
 

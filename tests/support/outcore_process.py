@@ -29,12 +29,21 @@ with open(sys.argv[1], "w") as out:
 """
 
 
-def is_sanitized():
-    """Whether the program is a sanitizer build: slower, and its memory says nothing."""
+def is_built_with(text):
     try:
-        return b"__asan_init" in Path(BINARY).read_bytes()
+        return text in Path(BINARY).read_bytes()
     except FileNotFoundError:
         return False  # the tests themselves will say so
+
+
+def is_sanitized():
+    """Whether the program is a sanitizer build: slower, and its memory says nothing."""
+    return is_built_with(b"__asan_init")
+
+
+def can_encrypt():
+    """Whether the program has libsodium: else it has a message that says so."""
+    return not is_built_with(b"built without libsodium")
 
 
 @dataclass
