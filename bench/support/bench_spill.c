@@ -169,8 +169,8 @@ static void compare(const bench_input *input, int64_t start, const oci_batch *ba
         const oci_batch *expected = input->batches[at / batch_rows];
         for (int32_t c = 0; c < batch->schema->n_fields; c++) {
             if (!oci_value_equal(&expected->columns[c], at % batch_rows, &batch->columns[c], row)) {
-                fprintf(stderr, "row %lld of column %d came back changed\n",
-                        (long long)start + row, c);
+                fprintf(stderr, "row %lld of column %d came back changed\n", (long long)start + row,
+                        c);
                 exit(1);
             }
         }
