@@ -43,7 +43,7 @@ def is_sanitized():
 
 def can_encrypt():
     """Whether the program has libsodium: else it has a message that says so."""
-    return not is_built_with(b"built without libsodium")
+    return not is_built_with(b"this library was built without libsodium")
 
 
 @dataclass
