@@ -48,10 +48,10 @@ static int64_t slab_charge(const oci_sort *sort, int64_t bytes)
 
 /* What encoding blocks of up to `bytes` takes; with less than that, down to the least, they are not
  * packed. What is larger than a block is a single row, which is not worth packing. Nor are blocks of
- * few rows in many columns, which would take more than a small part of the limit. */
+ * few rows in many columns, which would take more than a small part of our share of the limit. */
 static int64_t encode_bytes(const oci_sort *sort, int64_t bytes, bool packs)
 {
-    int64_t most = oci_budget_limit(sort->env->budget) / PACKING_SHARE;
+    int64_t most = oci_sort_share(sort) / PACKING_SHARE;
     int64_t least = oci_run_writer_space_least(sort->writer, bytes);
     int64_t space = oci_run_writer_space_for(sort->writer, sort->block_bytes, sort->block_rows);
     return packs && space <= most ? oci_max64(least, space) : least;
