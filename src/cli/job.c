@@ -196,6 +196,7 @@ int oci_cli_begin_job(oci_cli_job *job, const oci_cli_options *options, const ch
                       size_t n_paths, const oci_cli_output *output)
 {
     *job = (oci_cli_job){.options = options, .began = monotonic_seconds()};
+    job->writes_stdout = output != NULL && output->is_stdout;
     oci_cli_init_progress(&job->progress, options);
 
     oc_options settings = OC_OPTIONS_INIT;
@@ -222,8 +223,7 @@ int oci_cli_begin_job(oci_cli_job *job, const oci_cli_options *options, const ch
         fprintf(stderr, "outcore: %s\n", job->error.message);
         return exit_code_of(status);
     }
-    oci_cli_watch_signals(job->context, has_dash(paths, n_paths),
-                          output != NULL && output->is_stdout);
+    oci_cli_watch_signals(job->context, has_dash(paths, n_paths), job->writes_stdout);
     return OCI_CLI_EXIT_OK;
 }
 
@@ -277,7 +277,10 @@ int oci_cli_end_job(oci_cli_job *job, oc_status status)
     }
     oci_cli_forget_context();
     oc_context_destroy(job->context);
-    oci_cli_raise_again();
+    /* What was written to standard output after a signal went nowhere; a file is complete. */
+    if (status != OC_OK || job->writes_stdout) {
+        oci_cli_raise_again();
+    }
     if (status == OC_OK) {
         return OCI_CLI_EXIT_OK;
     }

@@ -28,6 +28,7 @@ typedef struct oci_cli_job {
     oci_cli_tap tap; /* tap.failed != 0: what really went wrong */
     oc_error error;  /* of the library call that failed */
     int64_t rows;    /* written */
+    bool writes_stdout;
     double began;    /* seconds of the monotonic clock */
 } oci_cli_job;
 
@@ -57,7 +58,8 @@ oc_status oci_cli_write_output(oci_cli_job *job, struct ArrowArrayStream *stream
                                const oci_cli_output *output);
 
 /* Releases everything and reports: the error of `status`, or time and statistics. Does not return
- * when a signal has come. The result is an exit code. */
+ * when a signal has ended the work; one that came when the output file was complete, came too late.
+ * The result is an exit code. */
 int oci_cli_end_job(oci_cli_job *job, oc_status status);
 
 #endif /* OUTCORE_CLI_JOB_H */

@@ -193,6 +193,15 @@ def test_disk_that_stays_broken(job, error):
             job.output.unlink(missing_ok=True)
 
 
+def test_signal_that_comes_when_the_output_is_complete_came_too_late(job):
+    needs_strace(job)
+    strace(job, "-e", "trace=none")
+    expected = job.digest()
+    job.output.unlink()
+    done = strace(job, "-e", "trace=rename", "-e", "inject=rename:signal=SIGINT:when=1")
+    job.check(done, expected, True, "SIGINT while the output gets its name")
+
+
 @pytest.fixture(scope="module")
 def short_io(tmp_path_factory):
     compiler = shutil.which("cc")
