@@ -662,7 +662,14 @@ static void *work(void *arg)
             return NULL;
         }
         w->code = drain(&out, &w->rows);
+        bool surprises = w->code != maker.fail_code;
+        if (surprises) {
+            print_error("worker %d, round %d: %s\n", w->number, round, out.get_last_error(&out));
+        }
         out.release(&out);
+        if (surprises) {
+            return NULL;
+        }
     }
     return NULL;
 }
