@@ -29,7 +29,7 @@ typedef struct oci_cli_job {
     oc_error error;  /* of the library call that failed */
     int64_t rows;    /* written */
     bool writes_stdout;
-    double began;    /* seconds of the monotonic clock */
+    double began; /* seconds of the monotonic clock */
 } oci_cli_job;
 
 /* Finds out path and format of the output; `path` NULL = standard output. The result is an exit
