@@ -471,6 +471,12 @@ static oc_status check_offsets(const key_node *node, int64_t end, oc_error *err)
     return OC_OK;
 }
 
+/* Bytes of the strings, or rows of the lists, of a column. */
+static int64_t held_by(const key_node *node)
+{
+    return node->children != NULL ? node->children[0].rows : node->bytes;
+}
+
 /* Sizes of the buffers of a column and those below, each padded to 8 bytes. */
 static oc_status size_node(key_node *node, int64_t *total, oc_error *err)
 {
@@ -479,18 +485,16 @@ static oc_status size_node(key_node *node, int64_t *total, oc_error *err)
     switch (node->layout) {
     case OCI_LAYOUT_BITS: node->sizes[1] = (rows + 7) / 8; break;
     case OCI_LAYOUT_FIXED: node->sizes[1] = rows * node->field->byte_width; break;
-    case OCI_LAYOUT_OFFSETS32: OC_TRY(check_offsets(node, node->bytes, err)); /* fallthrough */
-    case OCI_LAYOUT_OFFSETS64:
-        node->sizes[1] = (rows + 1) * (node->layout == OCI_LAYOUT_OFFSETS64 ? 8 : 4);
-        node->sizes[2] = node->bytes;
-        break;
+    case OCI_LAYOUT_OFFSETS32:
     case OCI_LAYOUT_LIST32:
-        OC_TRY(check_offsets(node, node->children[0].rows, err)); /* fallthrough */
-    case OCI_LAYOUT_LIST64:
-        node->sizes[1] = (rows + 1) * (node->layout == OCI_LAYOUT_LIST64 ? 8 : 4);
+        OC_TRY(check_offsets(node, held_by(node), err));
+        node->sizes[1] = (rows + 1) * 4;
         break;
+    case OCI_LAYOUT_OFFSETS64:
+    case OCI_LAYOUT_LIST64: node->sizes[1] = (rows + 1) * 8; break;
     default: break;
     }
+    node->sizes[2] = node->bytes;
     for (int i = 0; i < 3; i++) {
         *total += oci_round_up(node->sizes[i], 8);
     }
