@@ -99,19 +99,14 @@ typedef struct oci_aggregator_ops {
     /* Row i of `state` (one column per state field) goes to groups[i]. */
     oc_status (*merge)(oci_aggregator *self, const oci_column *state, const uint32_t *groups,
                        int64_t n, oc_error *err);
-    /* Bytes that partial() will ask for, for these groups. */
+    /* Bytes that partial() will ask for, roughly, for these groups. */
     int64_t (*partial_bytes)(const oci_aggregator *self, const uint32_t *groups, int64_t n);
-    /* The states of groups[0..n) as columns of state fields, into `out[n_state_fields]`; memory is one
-     * block from `from` when not NULL, else by oci_mem_alloc, which the caller frees with
-     * oci_mem_free(mem, *block, *block_bytes). */
-    oc_status (*partial)(oci_aggregator *self, const uint32_t *groups, int64_t n,
-                         oci_reservation *from, oci_column *out, void **block, int64_t *block_bytes,
+    /* The states of groups[0..n) as a batch of the state columns; memory by oci_mem_alloc. */
+    oc_status (*partial)(oci_aggregator *self, const uint32_t *groups, int64_t n, oci_batch **out,
                          oc_error *err);
-    /* The results of groups[0..n) as one column of the result field; memory as above. OC_EINVAL: a sum
-     * does not fit its type. */
+    /* The results of groups[0..n) as a batch of one column. OC_EINVAL: a sum does not fit its type. */
     int64_t (*finish_bytes)(const oci_aggregator *self, const uint32_t *groups, int64_t n);
-    oc_status (*finish)(oci_aggregator *self, const uint32_t *groups, int64_t n,
-                        oci_reservation *from, oci_column *out, void **block, int64_t *block_bytes,
+    oc_status (*finish)(oci_aggregator *self, const uint32_t *groups, int64_t n, oci_batch **out,
                         oc_error *err);
     /* Keeps only the groups kept[0..n) (ascending), which get the numbers 0..n-1, in place. Gives
      * memory back where that is easy. Cannot fail. */
@@ -124,9 +119,8 @@ typedef struct oci_aggregator_ops {
 struct oci_aggregator {
     const oci_aggregator_ops *ops;
     oci_mem *mem;
-    oci_field result;
-    oci_field *state_fields; /* named "0", "1", ... */
-    int32_t n_state_fields;
+    oci_schema *result; /* one column */
+    oci_schema *states; /* columns named "0", "1", ... */
 };
 
 /* `aggregate` must be mergeable. Strings and such in it are copied. */

@@ -12,6 +12,7 @@
  * chunks are in working form and compact. Batches put aside are counted with the dictionaries that
  * they keep alive, at any depth, since those can be far larger than the rows. */
 #include "base/bits.h"
+#include "ops/share.h"
 #include "ops/sort/sort_internal.h"
 
 /* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each
@@ -368,8 +369,8 @@ static oc_status pull(oci_sort *sort, oci_batch **out, oc_error *err)
  * to the account of the reader below, so what the buffer holds counts as well. */
 bool oci_sort_is_unfair(const oci_sort *sort)
 {
-    return atomic_load(&sort->manager->waiting) > 0 &&
-           oci_max64(oci_mem_held(sort->mem), atomic_load(&sort->held)) > oci_sort_share(sort);
+    return oci_share_is_passed(sort->env, sort->manager,
+                               oci_max64(oci_mem_held(sort->mem), atomic_load(&sort->held)));
 }
 
 oc_status oci_sort_absorb(oci_sort *sort, oc_error *err)

@@ -8,10 +8,10 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bits.h"
 #include "base/text.h"
+#include "ops/share.h"
 #include "ops/sort/copy_rows.h"
 #include "ops/sort/sort_internal.h"
 
@@ -34,10 +34,6 @@
 /* What gathering takes per source, and for each level of lists and dense unions. */
 #define SOURCE_BYTES 64
 #define LEVEL_BYTES  8704
-/* How long a sort waits for others of the same context to give memory back while none of them gets
- * anything done: ten seconds. */
-#define WAIT_STEPS_MAX 5000
-#define WAIT_STEP_NS   2000000
 
 /* -- memory set aside -------------------------------------------------------------------------- */
 
@@ -111,37 +107,14 @@ static int64_t merge_share(const oci_sort *sort)
 
 int64_t oci_sort_share(const oci_sort *sort)
 {
-    int32_t operators = atomic_load(&sort->manager->operators);
-    return oci_budget_limit(sort->env->budget) / oci_max64(1, operators);
-}
-
-/* A number that changes while other operators of the context get something done. */
-static int64_t activity(const oci_sort *sort)
-{
-    const oci_spill_counters *counters = &sort->manager->counters;
-    const oci_progress *progress = sort->env->progress;
-    int64_t rows = progress == NULL
-                       ? 0
-                       : atomic_load(&progress->input_rows) + atomic_load(&progress->output_rows);
-    return rows + atomic_load(&counters->spilled_bytes) + atomic_load(&counters->read_back_bytes);
+    return oci_share_of(sort->env, sort->manager);
 }
 
 oc_status oci_sort_wait(oci_sort *sort, int *steps, oc_error *err)
 {
-    int64_t seen = activity(sort);
-    *steps = seen == sort->activity_seen ? *steps : 0;
-    sort->activity_seen = seen;
-    bool others = atomic_load(&sort->manager->operators) > 1;
-    if (!others || sort->is_reclaiming || *steps == WAIT_STEPS_MAX) {
-        return OC_EBUDGET;
-    }
-    OC_TRY(oci_env_check_cancel(sort->env, err));
-    ++*steps;
-    atomic_fetch_add(&sort->manager->waiting, 1);
-    struct timespec pause = {.tv_nsec = WAIT_STEP_NS};
-    nanosleep(&pause, NULL);
-    atomic_fetch_sub(&sort->manager->waiting, 1);
-    return OC_OK;
+    return sort->is_reclaiming
+               ? OC_EBUDGET
+               : oci_share_wait(sort->env, sort->manager, &sort->activity_seen, steps, err);
 }
 
 /* Sets memory aside; waits for it when other operators of the context hold what we need. */

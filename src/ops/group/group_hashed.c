@@ -1,0 +1,679 @@
+/* Hashed grouping as a stream: taking rows, and the order of the work.
+ *
+ *   slice of the input -> keys -> hashes -> groups of the table -> states          (here)
+ *      budget refuses -> the highest partitions are spilled, the slice is tried    (group_hashed_spill.c)
+ *                        again
+ *   end of input -> partitions in memory are given out in the order of the hash    (group_hashed_give.c)
+ *                -> then each spilled one: its runs are taken as the input was, with
+ *                   the next bits of the hash telling partitions, and so on
+ *
+ * Spilled are always the highest partitions, from some one on; so what is in memory comes before what is on
+ * disk, and all rows come out in the order of (hash, key), whatever was spilled.
+ *
+ * A slice changes nothing before table, states and workspace have all that they could need: adding rows cannot
+ * fail half way. Sharing memory with other operators is as in the sort (ops/share.h, sort.c): whoever is refused
+ * spills its own groups, then waits; on request groups are spilled by reclaim() while no call runs or while we
+ * wait for our input.
+ *
+ * The struct and its small lists come from malloc: they grow with the number of columns. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrow/row_key_decode.h"
+#include "base/bits.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "ops/group/group_hashed_internal.h"
+#include "ops/share.h"
+
+#define SLICE_ROWS_MAX 8192
+#define SLICE_ROWS_MIN 256
+/* Bytes of memory for each row of a slice: hash, group, filtered group. */
+#define SLICE_ROW_BYTES (sizeof(uint64_t) + 2 * sizeof(uint32_t))
+/* A partition smaller than this makes runs of tiny blocks. */
+#define PARTITION_BYTES_MIN ((int64_t)128 << 10)
+
+uint64_t oci_group_hash_mask = UINT64_MAX; /* tests clear bits, to make hashes equal */
+
+/* ---- making and closing ---------------------------------------------------------------------- */
+
+static oc_status out_of_memory(oc_error *err)
+{
+    OC_FAIL(err, OC_ENOMEM, "could not set up a grouping: out of memory");
+}
+
+static oc_status copy_arguments(oci_group_hashed *self, const oci_group_plan *plan, oc_error *err)
+{
+    self->n_keys = plan->n_keys;
+    self->input_keys = calloc((size_t)plan->n_keys + 1, sizeof *self->input_keys);
+    self->spill_keys = calloc((size_t)plan->n_keys + 1, sizeof *self->spill_keys);
+    self->arguments = calloc((size_t)plan->n_aggregates + 1, sizeof *self->arguments);
+    self->aggregators = calloc((size_t)plan->n_aggregates + 1, sizeof(oci_aggregator *));
+    if (self->input_keys == NULL || self->spill_keys == NULL || self->arguments == NULL ||
+        self->aggregators == NULL) {
+        return out_of_memory(err);
+    }
+    for (int32_t k = 0; k < plan->n_keys; k++) {
+        self->input_keys[k].column = plan->keys[k];
+        self->spill_keys[k].column = k;
+    }
+    for (int32_t i = 0; i < plan->n_aggregates; i++) {
+        const oci_aggregate *aggregate = &plan->aggregates[i];
+        self->arguments[i] =
+            (oci_group_argument){.n = aggregate->n_args,
+                                 .columns = {aggregate->args[0], aggregate->args[1]},
+                                 .filter = aggregate->filter};
+        OC_TRY(oci_aggregator_create(aggregate, self->input->schema, self->mem,
+                                     &self->aggregators[i], err));
+        self->n_aggregates = i + 1;
+    }
+    return OC_OK;
+}
+
+static oc_status make_spill_schema(oci_group_hashed *self, oc_error *err)
+{
+    int32_t n = self->key_schema->n_fields;
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        n += self->aggregators[i]->states->n_fields;
+    }
+    oci_field *fields = calloc((size_t)n + 1, sizeof *fields);
+    if (fields == NULL) {
+        return out_of_memory(err);
+    }
+    oc_status status = OC_OK;
+    int32_t made = 0;
+    for (int32_t k = 0; status == OC_OK && k < self->key_schema->n_fields; k++, made++) {
+        status = oci_field_copy(&self->key_schema->fields[k], &fields[made], err);
+        fields[made].nullable = true;
+    }
+    for (int32_t i = 0; status == OC_OK && i < self->n_aggregates; i++) {
+        const oci_aggregator *aggregator = self->aggregators[i];
+        for (int32_t s = 0; status == OC_OK && s < aggregator->states->n_fields; s++, made++) {
+            status = oci_field_copy(&aggregator->states->fields[s], &fields[made], err);
+        }
+    }
+    if (status != OC_OK) {
+        for (int32_t i = 0; i < made; i++) {
+            oci_field_deinit(&fields[i]);
+        }
+        free(fields);
+        return status;
+    }
+    return oci_schema_create(fields, n, NULL, 0, &self->spill_schema, err);
+}
+
+static int32_t bits_for(const oci_group_hashed *self)
+{
+    int64_t parts = oci_budget_limit(self->env->budget) / PARTITION_BYTES_MIN;
+    int32_t bits = 1;
+    while (bits < OCI_GROUP_BITS_MAX && ((int64_t)2 << bits) <= parts) {
+        bits++;
+    }
+    return bits < 64 - self->bits_done ? bits : 64 - self->bits_done;
+}
+
+static oc_status make_slice_lists(oci_group_hashed *self, oc_error *err)
+{
+    int64_t rows = oci_budget_limit(self->env->budget) / 64 / (int64_t)SLICE_ROW_BYTES;
+    self->slice_rows = oci_max64(SLICE_ROWS_MIN, oci_min64(SLICE_ROWS_MAX, rows));
+    void *block;
+    OC_TRY(oci_mem_alloc(self->mem, self->slice_rows * (int64_t)SLICE_ROW_BYTES, &block, err));
+    self->hashes = block;
+    self->groups = (uint32_t *)(self->hashes + self->slice_rows);
+    self->filtered = self->groups + self->slice_rows;
+    return OC_OK;
+}
+
+static oc_status init(oci_group_hashed *self, const oci_group_plan *plan, oc_error *err)
+{
+    const oci_schema *input = self->input->schema;
+    OC_TRY(oci_group_schema(input, plan, &self->base.schema, err));
+    OC_TRY(oci_mem_open(self->env->budget, "group", &self->mem, err));
+    self->workspace.mem = self->mem;
+    OC_TRY(copy_arguments(self, plan, err));
+    OC_TRY(oci_row_keys_schema(input, self->input_keys, self->n_keys, &self->key_schema, err));
+    OC_TRY(make_spill_schema(self, err));
+    OC_TRY(oci_group_table_create(oci_row_key_stride(input, self->input_keys, self->n_keys),
+                                  self->mem, &self->table, err));
+    OC_TRY(oci_worker_create(self->env->threads, &self->worker, err));
+    OC_TRY(oci_run_writer_prepare(self->manager, self->spill_schema, self->mem, self->worker,
+                                  &self->writer, err));
+    OC_TRY(oci_run_decoder_create(self->manager, self->spill_schema, true, self->mem,
+                                  &self->decoder, err));
+    self->is_single = self->n_keys == 0;
+    self->block_bytes = oci_env_block_bytes(self->env);
+    self->block_rows = oci_max64(SLICE_ROWS_MIN, oci_min64(65536, self->block_bytes / 16));
+    self->bits = bits_for(self);
+    self->first_spilled = 1 << self->bits;
+    return OC_OK;
+}
+
+static oc_status group_next(oci_stream *stream, oci_batch **out, oc_error *err);
+static void group_close(oci_stream *stream);
+static int64_t group_held(void *arg);
+static int64_t group_reclaim(void *arg, int64_t bytes);
+
+oc_status oci_group_hashed_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input,
+                                const oci_group_plan *plan, oci_stream **out, oc_error *err)
+{
+    oci_group_hashed *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        oci_stream_close(input);
+        return out_of_memory(err);
+    }
+    self->base.next = group_next;
+    self->base.close = group_close;
+    self->env = env;
+    self->manager = oci_spill_manager_retain(manager);
+    self->input = input;
+    pthread_mutex_init(&self->lock, NULL);
+    self->reclaimer = (oci_reclaimer){.held = group_held, .reclaim = group_reclaim, .self = self};
+    oci_budget_register(env->budget, &self->reclaimer);
+    oc_status status = init(self, plan, err);
+    if (status != OC_OK) {
+        group_close(&self->base);
+        return status;
+    }
+    *out = &self->base;
+    return OC_OK;
+}
+
+void oci_group_clear(oci_group_hashed *self)
+{
+    if (self->table != NULL) {
+        oci_group_table_clear(self->table);
+    }
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        self->aggregators[i]->ops->clear(self->aggregators[i]);
+    }
+    memset(self->counts, 0, sizeof self->counts);
+    atomic_store(&self->held, 0);
+}
+
+/* Gives back everything but the stream itself; also when the work ends before the stream is closed. */
+static void release_work(oci_group_hashed *self)
+{
+    oci_run_writer_destroy(self->writer);
+    oci_run_decoder_destroy(self->decoder);
+    self->writer = NULL;
+    self->decoder = NULL;
+    if (self->mem != NULL) {
+        oci_group_clear(self);
+        oci_group_stop_giving(self);
+        for (int32_t p = 0; p < OCI_GROUP_PARTITIONS_MAX; p++) {
+            oci_group_runs_deinit(self, &self->spilled[p]);
+        }
+        while (self->n_pending > 0) {
+            oci_group_runs_deinit(self, &self->pending[--self->n_pending].runs);
+        }
+        oci_mem_free(self->mem, self->pending, self->room_pending * (int64_t)sizeof *self->pending);
+        self->pending = NULL;
+        self->room_pending = 0;
+        oci_mem_free(self->mem, self->hashes, self->slice_rows * (int64_t)SLICE_ROW_BYTES);
+        self->hashes = NULL;
+        oci_reservation_release(&self->workspace);
+        oci_mem_end_promise(self->mem);
+    }
+    oci_spill_file_close(self->file);
+    self->file = NULL;
+    oci_stream_close(self->input);
+    self->input = NULL;
+    if (self->is_counted) {
+        self->is_counted = false;
+        atomic_fetch_sub(&self->manager->operators, 1);
+    }
+}
+
+static void group_close(oci_stream *stream)
+{
+    oci_group_hashed *self = (oci_group_hashed *)stream;
+    oci_budget_unregister(self->env->budget, &self->reclaimer);
+    release_work(self);
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        oci_aggregator_destroy(self->aggregators[i]);
+    }
+    oci_group_table_destroy(self->table);
+    oci_worker_destroy(self->worker);
+    oci_mem_close(self->mem);
+    oci_schema_release(self->base.schema);
+    oci_schema_release(self->key_schema);
+    oci_schema_release(self->spill_schema);
+    oci_spill_manager_release(self->manager);
+    pthread_mutex_destroy(&self->lock);
+    free(self->input_keys);
+    free(self->spill_keys);
+    free(self->aggregators);
+    free(self->arguments);
+    free(self);
+}
+
+/* ---- taking rows ----------------------------------------------------------------------------- */
+
+static void note_held(oci_group_hashed *self)
+{
+    atomic_store(&self->held, oci_mem_held(self->mem) - self->workspace.bytes);
+}
+
+/* Where the states of aggregate i begin among the columns of a spilled batch. */
+static int32_t first_state(const oci_group_hashed *self, int32_t i)
+{
+    int32_t column = self->n_keys;
+    for (int32_t k = 0; k < i; k++) {
+        column += self->aggregators[k]->states->n_fields;
+    }
+    return column;
+}
+
+static oc_status reserve_states(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
+                                oc_error *err)
+{
+    int64_t n_groups = oci_group_table_size(self->table) + rows->length;
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        oci_aggregator *aggregator = self->aggregators[i];
+        const oci_group_argument *argument = &self->arguments[i];
+        const oci_column *args[2] = {NULL, NULL};
+        const oci_column *state = is_merge ? &rows->columns[first_state(self, i)] : NULL;
+        for (int32_t a = 0; !is_merge && a < argument->n; a++) {
+            args[a] = &rows->columns[argument->columns[a]];
+        }
+        OC_TRY(aggregator->ops->reserve(aggregator, n_groups, is_merge ? NULL : args, state,
+                                        rows->length, err));
+    }
+    return OC_OK;
+}
+
+/* Groups of the rows that an aggregate's FILTER lets through. */
+static const uint32_t *filter_groups(oci_group_hashed *self, const oci_batch *rows, int32_t filter)
+{
+    if (filter < 0) {
+        return self->groups;
+    }
+    const oci_column *column = &rows->columns[filter];
+    for (int64_t i = 0; i < rows->length; i++) {
+        bool passes = !oci_column_is_null(column, i) &&
+                      oci_bit_get(column->values, column->offset + i);
+        self->filtered[i] = passes ? self->groups[i] : OCI_GROUP_NONE;
+    }
+    return self->filtered;
+}
+
+static oc_status update_states(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
+                               oc_error *err)
+{
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        oci_aggregator *aggregator = self->aggregators[i];
+        const oci_group_argument *argument = &self->arguments[i];
+        if (is_merge) {
+            OC_TRY(aggregator->ops->merge(aggregator, &rows->columns[first_state(self, i)],
+                                          self->groups, rows->length, err));
+            continue;
+        }
+        const oci_column *args[2] = {NULL, NULL};
+        for (int32_t a = 0; a < argument->n; a++) {
+            args[a] = &rows->columns[argument->columns[a]];
+        }
+        const uint32_t *groups = filter_groups(self, rows, argument->filter);
+        OC_TRY(aggregator->ops->update(aggregator, args, groups, rows->length, err));
+    }
+    return OC_OK;
+}
+
+static void hash_keys(oci_group_hashed *self, const oci_row_keys *keys)
+{
+    for (int64_t i = 0; i < keys->length; i++) {
+        int64_t size;
+        const uint8_t *key = oci_row_key_at(keys, i, &size);
+        self->hashes[i] = oci_hash64(key, size, 0) & oci_group_hash_mask;
+    }
+}
+
+static void find_groups(oci_group_hashed *self, const oci_row_keys *keys)
+{
+    int64_t before = oci_group_table_size(self->table);
+    if (self->n_keys == 0) {
+        oci_group_table_find(self->table, keys, self->hashes, 0, 1, self->groups);
+        for (int64_t i = 1; i < keys->length; i++) {
+            self->groups[i] = self->groups[0];
+        }
+    } else {
+        oci_group_table_find(self->table, keys, self->hashes, 0, keys->length, self->groups);
+    }
+    for (int64_t g = before; g < oci_group_table_size(self->table); g++) {
+        self->counts[oci_group_partition(self, oci_group_table_hash(self->table, g))]++;
+    }
+}
+
+/* The longest key or string of one row, roughly: a block of spilled groups may have to be as large. */
+static int64_t widest_value(const oci_row_keys *keys, const oci_batch *rows)
+{
+    int64_t widest = 0;
+    for (int64_t i = 0; keys->stride == 0 && i < keys->length; i++) {
+        widest = oci_max64(widest, (int64_t)keys->offsets[i + 1] - (int64_t)keys->offsets[i]);
+    }
+    int64_t strings = 0;
+    for (int32_t c = 0; c < rows->schema->n_fields; c++) {
+        const oci_column *column = &rows->columns[c];
+        oci_layout layout = oci_field_layout(column->field);
+        if (layout != OCI_LAYOUT_OFFSETS32 && layout != OCI_LAYOUT_OFFSETS64 &&
+            layout != OCI_LAYOUT_VIEWS) {
+            continue;
+        }
+        int64_t longest = 0;
+        for (int64_t i = 0; i < column->length; i++) {
+            int64_t length = 0;
+            if (!oci_column_is_null(column, i)) {
+                (void)oci_column_bytes_at(column, i, &length);
+            }
+            longest = oci_max64(longest, length);
+        }
+        strings += longest;
+    }
+    return widest + strings;
+}
+
+/* Everything that may be refused, then everything that may not. */
+static oc_status add_rows(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
+                          const oci_row_keys *keys, oc_error *err)
+{
+    int64_t key_bytes = keys->stride > 0 ? keys->length * keys->stride
+                                         : (int64_t)keys->offsets[keys->length];
+    self->wide_bytes = oci_max64(self->wide_bytes, widest_value(keys, rows));
+    /* First what spilling takes, so that it is there when the rest is refused. */
+    OC_TRY(oci_group_set_aside(self, rows->length));
+    OC_TRY(oci_group_table_reserve(self->table, rows->length, key_bytes, err));
+    OC_TRY(reserve_states(self, rows, is_merge, err));
+    hash_keys(self, keys);
+    find_groups(self, keys);
+    OC_TRY(update_states(self, rows, is_merge, err));
+    note_held(self);
+    return OC_OK;
+}
+
+static oc_status try_rows(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
+                          oc_error *err)
+{
+    oci_row_keys keys;
+    const oci_sort_key *by = is_merge ? self->spill_keys : self->input_keys;
+    OC_TRY(oci_row_keys_encode(rows, by, self->n_keys, self->mem, NULL, &keys, err));
+    oc_status status = add_rows(self, rows, is_merge, &keys, err);
+    oci_row_keys_deinit(&keys);
+    return status;
+}
+
+static oc_status too_large(const oci_group_hashed *self, oc_error *err)
+{
+    int64_t limit = oci_budget_limit(self->env->budget);
+    int64_t enough = oci_max64(2 * limit, 16 * self->wide_bytes + ((int64_t)1 << 20));
+    char limit_text[OCI_BYTES_TEXT];
+    char enough_text[OCI_BYTES_TEXT];
+    OC_SET(err, OC_EBUDGET,
+           "could not group: one group or one row is too large for the memory limit of %s; a limit "
+           "of %s "
+           "is enough",
+           oci_format_bytes(limit, limit_text), oci_format_bytes_up(enough, enough_text));
+    if (err != NULL) {
+        err->needed_bytes = enough;
+    }
+    return OC_EBUDGET;
+}
+
+static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
+                           bool is_merge, oc_error *err);
+
+/* After a refusal with nothing to spill: others may have the memory. */
+static oc_status take_less(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
+                           bool is_merge, int *steps, oc_error *err)
+{
+    if (n > 1) {
+        OC_TRY(take_rows(self, batch, start, n / 2, is_merge, err));
+        OC_TRY(take_rows(self, batch, start + n / 2, n - n / 2, is_merge, err));
+        return OC_OK;
+    }
+    oc_status status = oci_share_wait(self->env, self->manager, &self->activity_seen, steps, err);
+    return status == OC_EBUDGET ? too_large(self, err) : status;
+}
+
+/* Rows [start, start + n) of a batch, n <= slice_rows. */
+static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
+                           bool is_merge, oc_error *err)
+{
+    oci_batch *rows;
+    OC_TRY(oci_batch_slice(batch, start, n, &rows, err));
+    oc_status status;
+    int steps = 0;
+    bool is_done = false;
+    while (!is_done) {
+        status = try_rows(self, rows, is_merge, err);
+        is_done = status != OC_EBUDGET;
+        if (is_done) {
+            break;
+        }
+        if (oci_group_table_size(self->table) > 0) {
+            status = oci_group_evict(self, err);
+            is_done = status != OC_OK;
+            if (status == OC_EBUDGET) {
+                status = too_large(self, err);
+            }
+            continue;
+        }
+        status = take_less(self, batch, start, n, is_merge, &steps, err);
+        is_done = status != OC_OK || n > 1;
+    }
+    oci_batch_release(rows);
+    return status;
+}
+
+static oc_status take_batch(oci_group_hashed *self, oci_batch *batch, bool is_merge, oc_error *err)
+{
+    oc_status status = OC_OK;
+    for (int64_t at = 0; status == OC_OK && at < batch->length;) {
+        int64_t n = oci_min64(self->slice_rows, batch->length - at);
+        status = take_rows(self, batch, at, n, is_merge, err);
+        at += n;
+    }
+    oci_batch_release(batch);
+    if (status == OC_OK) {
+        status = oci_env_tick(self->env, err);
+    }
+    if (status == OC_OK && oci_group_table_size(self->table) > 0 &&
+        oci_share_is_passed(self->env, self->manager, oci_mem_held(self->mem))) {
+        status = oci_group_evict(self, err);
+        status = status == OC_EBUDGET ? OC_OK : status;
+    }
+    return status;
+}
+
+/* ---- from input to groups -------------------------------------------------------------------- */
+
+static uintptr_t thread_identity(void)
+{
+    static _Thread_local char identity;
+    return (uintptr_t)&identity;
+}
+
+static oc_status pull(oci_group_hashed *self, oci_batch **out, oc_error *err)
+{
+    atomic_store(&self->puller, thread_identity());
+    oc_status status = oci_stream_next(self->input, out, err);
+    atomic_store(&self->puller, 0);
+    OC_TRY(status);
+    return self->status; /* spilling may have failed meanwhile */
+}
+
+/* The one group of a grouping without keys, for when no rows come. */
+static oc_status add_single_group(oci_group_hashed *self, oc_error *err)
+{
+    OC_TRY(oci_group_table_reserve(self->table, 1, 0, err));
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        oci_aggregator *aggregator = self->aggregators[i];
+        OC_TRY(aggregator->ops->reserve(aggregator, 1, NULL, NULL, 0, err));
+    }
+    uint32_t offsets[2] = {0, 0};
+    oci_row_keys keys = {.length = 1, .offsets = offsets, .bytes = (const uint8_t *)""};
+    hash_keys(self, &keys);
+    find_groups(self, &keys);
+    return OC_OK;
+}
+
+static oc_status absorb_input(oci_group_hashed *self, oc_error *err)
+{
+    oci_env_set_phase(self->env, "reading");
+    self->is_counted = true;
+    atomic_fetch_add(&self->manager->operators, 1);
+    OC_TRY(make_slice_lists(self, err));
+    for (;;) {
+        oci_batch *batch;
+        OC_TRY(pull(self, &batch, err));
+        if (batch == NULL) {
+            break;
+        }
+        if (self->env->progress != NULL) {
+            atomic_fetch_add(&self->env->progress->input_rows, batch->length);
+        }
+        OC_TRY(take_batch(self, batch, false, err));
+    }
+    oci_stream_close(self->input);
+    self->input = NULL;
+    if (self->is_single && oci_group_table_size(self->table) == 0 &&
+        self->first_spilled == 1 << self->bits) {
+        return add_single_group(self, err);
+    }
+    return OC_OK;
+}
+
+static oc_status absorb_run(oci_group_hashed *self, const oci_run_extent *extent, oc_error *err)
+{
+    oci_run_cursor cursor;
+    oci_run_cursor_start(&cursor, self->file, extent);
+    oc_status status = OC_OK;
+    for (;;) {
+        oci_batch *block = NULL;
+        int steps = 0;
+        while ((status = oci_run_cursor_next(&cursor, self->decoder, &block, err)) == OC_EBUDGET) {
+            oc_status room =
+                oci_group_table_size(self->table) > 0
+                    ? oci_group_evict(self, err)
+                    : oci_share_wait(self->env, self->manager, &self->activity_seen, &steps, err);
+            if (room != OC_OK) {
+                status = room;
+                break;
+            }
+        }
+        if (status != OC_OK || block == NULL) {
+            break;
+        }
+        status = take_batch(self, block, true, err);
+        if (status != OC_OK) {
+            break;
+        }
+    }
+    oci_run_cursor_finish(&cursor);
+    return status;
+}
+
+/* The runs of the next part, with the next bits of the hash. */
+static oc_status absorb_pending(oci_group_hashed *self, oc_error *err)
+{
+    oci_env_set_phase(self->env, "merging");
+    oci_group_pending part = self->pending[--self->n_pending];
+    self->bits_done = part.bits;
+    self->bits = bits_for(self);
+    self->first_spilled = 1 << self->bits;
+    oc_status status = OC_OK;
+    for (int64_t i = 0; status == OC_OK && i < part.runs.n; i++) {
+        status = absorb_run(self, &part.runs.extents[i], err);
+    }
+    oci_group_runs_deinit(self, &part.runs);
+    return status;
+}
+
+static oc_status absorb(oci_group_hashed *self, oc_error *err)
+{
+    OC_TRY(self->input != NULL ? absorb_input(self, err) : absorb_pending(self, err));
+    if (self->first_spilled < 1 << self->bits) {
+        OC_TRY(oci_group_evict_rest(self, err));
+        OC_TRY(oci_group_push_spilled(self, err));
+    }
+    OC_TRY(oci_group_start_giving(self, err));
+    self->phase = OCI_GROUP_GIVE;
+    return OC_OK;
+}
+
+static oc_status next_batch(oci_group_hashed *self, oci_batch **out, oc_error *err)
+{
+    for (;;) {
+        if (self->phase == OCI_GROUP_ABSORB) {
+            OC_TRY(absorb(self, err));
+        }
+        OC_TRY(oci_env_tick(self->env, err));
+        OC_TRY(oci_group_give(self, out, err));
+        if (*out != NULL) {
+            return OC_OK;
+        }
+        oci_group_stop_giving(self);
+        oci_group_clear(self);
+        if (self->n_pending == 0) {
+            return OC_OK;
+        }
+        self->phase = OCI_GROUP_ABSORB;
+    }
+}
+
+static oc_status group_next(oci_stream *stream, oci_batch **out, oc_error *err)
+{
+    oci_group_hashed *self = (oci_group_hashed *)stream;
+    *out = NULL;
+    pthread_mutex_lock(&self->lock);
+    if (self->status == OC_OK && self->phase != OCI_GROUP_END) {
+        self->error.status = OC_OK;
+        oc_status status = next_batch(self, out, &self->error);
+        self->status = status;
+        if (status != OC_OK || *out == NULL) {
+            self->phase = OCI_GROUP_END;
+            release_work(self);
+        } else if (self->env->progress != NULL) {
+            atomic_fetch_add(&self->env->progress->output_rows, (*out)->length);
+        }
+    }
+    oc_status status = self->status;
+    if (status != OC_OK && err != NULL) {
+        *err = self->error;
+    }
+    pthread_mutex_unlock(&self->lock);
+    return status;
+}
+
+/* ---- giving memory back ---------------------------------------------------------------------- */
+
+static int64_t group_held(void *arg)
+{
+    oci_group_hashed *self = arg;
+    return atomic_load(&self->held);
+}
+
+static int64_t group_reclaim(void *arg, int64_t bytes)
+{
+    oci_group_hashed *self = arg;
+    bool is_pulling = atomic_load(&self->puller) == thread_identity();
+    if (!is_pulling && pthread_mutex_trylock(&self->lock) != 0) {
+        return 0;
+    }
+    int64_t before = oci_mem_held(self->mem);
+    oc_error error = {0};
+    oc_status status = OC_OK;
+    while (self->status == OC_OK && self->phase != OCI_GROUP_END && status == OC_OK &&
+           oci_group_table_size(self->table) > 0 && before - oci_mem_held(self->mem) < bytes) {
+        status = self->phase == OCI_GROUP_ABSORB ? oci_group_evict(self, &error)
+                                                 : oci_group_shed(self, &error);
+    }
+    if (status != OC_OK && status != OC_EBUDGET) {
+        self->status = status;
+        self->error = error;
+    }
+    int64_t freed = before - oci_mem_held(self->mem);
+    if (!is_pulling) {
+        pthread_mutex_unlock(&self->lock);
+    }
+    return oci_max64(0, freed);
+}

@@ -1,0 +1,147 @@
+/* The state of one hashed grouping, shared by its files. See group_hashed.c for the story. */
+#ifndef OUTCORE_OPS_GROUP_GROUP_HASHED_INTERNAL_H
+#define OUTCORE_OPS_GROUP_GROUP_HASHED_INTERNAL_H
+
+#include <pthread.h>
+
+#include "ops/group/group.h"
+#include "ops/group/group_table.h"
+#include "spill/run.h"
+
+#define OCI_GROUP_BITS_MAX       6
+#define OCI_GROUP_PARTITIONS_MAX (1 << OCI_GROUP_BITS_MAX)
+
+/* Runs of one partition that wait on disk. */
+typedef struct oci_group_runs {
+    oci_run_extent *extents;
+    int64_t n;
+    int64_t room;
+} oci_group_runs;
+
+/* A part of the groups that is to be grouped alone: all hashes that begin with the same `bits` bits. */
+typedef struct oci_group_pending {
+    oci_group_runs runs;
+    int32_t bits;
+} oci_group_pending;
+
+typedef struct oci_group_argument {
+    int32_t n;
+    int32_t columns[2];
+    int32_t filter; /* -1 = none */
+} oci_group_argument;
+
+typedef enum oci_group_phase {
+    OCI_GROUP_ABSORB, /* taking the input, or the runs of a pending part */
+    OCI_GROUP_GIVE,   /* giving out the groups in the table */
+    OCI_GROUP_END
+} oci_group_phase;
+
+typedef struct oci_group_hashed {
+    oci_stream base; /* must be first */
+    const oci_env *env;
+    oci_spill_manager *manager;
+    oci_stream *input;
+    oci_mem *mem;
+
+    oci_sort_key *input_keys; /* of the input's rows ... */
+    oci_sort_key *spill_keys; /* ... and of spilled ones, whose first columns are the keys */
+    int32_t n_keys;
+    oci_schema *key_schema;   /* decoded keys */
+    oci_schema *spill_schema; /* keys, then states */
+    oci_aggregator **aggregators;
+    oci_group_argument *arguments;
+    int32_t n_aggregates;
+
+    oci_group_table *table;
+    /* For each row of the slice at hand. */
+    uint64_t *hashes;
+    uint32_t *groups;
+    uint32_t *filtered;
+    int64_t slice_rows;
+
+    /* The partitions of what is at hand: `bits_done` bits of the hash are the same for all groups, the next
+     * `bits` tell the partition. From first_spilled on they are on disk. */
+    int32_t bits;
+    int32_t bits_done;
+    int32_t first_spilled;
+    int64_t counts[OCI_GROUP_PARTITIONS_MAX]; /* groups of each in the table */
+    oci_group_runs spilled[OCI_GROUP_PARTITIONS_MAX];
+    oci_group_pending *pending; /* the next one is the last */
+    int64_t n_pending;
+    int64_t room_pending;
+
+    oci_spill_file *file;
+    oci_worker *worker;
+    oci_run_writer *writer;
+    oci_run_decoder *decoder;
+    int64_t block_bytes;
+    int64_t block_rows;
+    int64_t wide_bytes; /* largest spilled block so far that one row made */
+    int64_t read_bytes; /* what reading any run so far takes at most */
+    oci_reservation workspace;
+
+    oci_group_phase phase;
+    uint32_t *order; /* GIVE: groups in the order of partitions, each sorted when its turn comes */
+    int64_t order_room;
+    int64_t order_n;
+    int64_t order_at;
+    int64_t sorted_to; /* order[0..sorted_to) is in the order of (hash, key) */
+    bool is_single;    /* no keys: one group, even of no rows */
+
+    bool is_counted;
+    int64_t activity_seen;
+    oc_status status; /* sticky */
+    oc_error error;
+    oci_reclaimer reclaimer;
+    pthread_mutex_t lock;
+    _Atomic uintptr_t puller; /* the thread that is inside input->next, else 0 */
+    _Atomic int64_t held;
+} oci_group_hashed;
+
+static inline int32_t oci_group_partition(const oci_group_hashed *self, uint64_t hash)
+{
+    /* All 64 bits done: one partition. */
+    return self->bits == 0 ? 0 : (int32_t)(hash << self->bits_done >> (64 - self->bits));
+}
+
+/* Forgets all groups and gives their memory back. */
+void oci_group_clear(oci_group_hashed *self);
+
+/* -- group_hashed_spill.c ---------------------------------------------------------------------- */
+
+/* Makes sure that spilling works when the table has `n_more` more groups. OC_EBUDGET. */
+OC_NODISCARD oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more);
+/* Writes the highest partitions, at least an eighth of all groups, to disk. OC_EBUDGET: there are none, err as
+ * it was. */
+OC_NODISCARD oc_status oci_group_evict(oci_group_hashed *self, oc_error *err);
+/* Writes what the table has of partitions that are on disk already. */
+OC_NODISCARD oc_status oci_group_evict_rest(oci_group_hashed *self, oc_error *err);
+/* Makes the spilled partitions pending, so that the lowest comes next. */
+OC_NODISCARD oc_status oci_group_push_spilled(oci_group_hashed *self, oc_error *err);
+/* Writes groups[0..n) of one partition as a run and adds it to `runs`. Inside a promise. */
+OC_NODISCARD oc_status oci_group_write_run(oci_group_hashed *self, const uint32_t *groups,
+                                           int64_t n, oci_group_runs *runs, oc_error *err);
+/* Makes runs pending, to come next. Takes them on success. */
+OC_NODISCARD oc_status oci_group_push(oci_group_hashed *self, oci_group_runs *runs, int32_t bits,
+                                      oc_error *err);
+void oci_group_runs_deinit(oci_group_hashed *self, oci_group_runs *runs);
+
+/* -- group_hashed_give.c ----------------------------------------------------------------------- */
+
+/* Puts the groups of the table in the order of partitions. */
+OC_NODISCARD oc_status oci_group_start_giving(oci_group_hashed *self, oc_error *err);
+/* The next batch of results, *out NULL when the table is given out. */
+OC_NODISCARD oc_status oci_group_give(oci_group_hashed *self, oci_batch **out, oc_error *err);
+void oci_group_stop_giving(oci_group_hashed *self);
+/* Writes the groups that are not given out yet to disk; they come next. */
+OC_NODISCARD oc_status oci_group_shed(oci_group_hashed *self, oc_error *err);
+/* Columns of `groups[0..n)`: decoded keys, then states (partial) or results, as one batch of `schema`. */
+OC_NODISCARD oc_status oci_group_make_batch(oci_group_hashed *self, oci_schema *schema,
+                                            bool partial, const uint32_t *groups, int64_t n,
+                                            oci_batch **out, oc_error *err);
+/* How many of groups[0..n) make a batch of about `bytes`, at least 1; *made (may be NULL) gets roughly how
+ * large it is. */
+int64_t oci_group_fit(const oci_group_hashed *self, bool partial, const uint32_t *groups, int64_t n,
+                      int64_t bytes, int64_t *made);
+
+#endif /* OUTCORE_OPS_GROUP_GROUP_HASHED_INTERNAL_H */

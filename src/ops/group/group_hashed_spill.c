@@ -1,0 +1,284 @@
+/* Hashed grouping: the part that writes to disk. See group_hashed.c.
+ *
+ * What spilling takes is set aside beforehand and turned into a promise while it lasts, so that no other operator
+ * takes it in between: two lists of group numbers, a block in columns and once more encoded, and what reading
+ * a run back will take, since reading may be what makes us spill. Blocks are of the size that reading and writing
+ * like (oci_env_block_bytes), or larger when one group is. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "ops/group/group_hashed_internal.h"
+
+/* At least this share of the groups leaves at once; less makes many small runs. */
+#define EVICT_SHARE 8
+/* A block in columns, waiting while it is encoded, and the next one. */
+#define BLOCKS 2
+/* Entry of a list that sorts groups. */
+#define SORT_ENTRY_BYTES 16
+
+/* ---- memory set aside ------------------------------------------------------------------------ */
+
+static int64_t slab_bytes(const oci_group_hashed *self)
+{
+    return oci_mem_charge_of(oci_max64(self->block_bytes, 2 * self->wide_bytes) + 4096);
+}
+
+static int64_t workspace_bytes(const oci_group_hashed *self, int64_t n_more)
+{
+    int64_t n = oci_group_table_size(self->table) + n_more;
+    int64_t most = 0;
+    for (int32_t p = 0; p < 1 << self->bits; p++) {
+        most = oci_max64(most, self->counts[p]);
+    }
+    most = oci_min64(n, most + n_more);
+    int64_t encode =
+        oci_max64(2 * slab_bytes(self),
+                  oci_run_writer_space_for(self->writer, slab_bytes(self), self->block_rows));
+    return oci_mem_charge_of(n * (int64_t)sizeof(uint32_t)) +
+           oci_mem_charge_of(most * SORT_ENTRY_BYTES) + BLOCKS * slab_bytes(self) + encode +
+           self->read_bytes + oci_mem_charge_of(self->block_rows * (int64_t)sizeof(oci_key_ref));
+}
+
+oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more)
+{
+    int64_t bytes = workspace_bytes(self, n_more);
+    return bytes <= self->workspace.bytes
+               ? OC_OK
+               : oci_mem_try_reserve(self->mem, &self->workspace, bytes, NULL);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+void oci_group_runs_deinit(oci_group_hashed *self, oci_group_runs *runs)
+{
+    oci_mem_free(self->mem, runs->extents, runs->room * (int64_t)sizeof *runs->extents);
+    *runs = (oci_group_runs){0};
+}
+
+static oc_status grow_runs(oci_group_hashed *self, oci_group_runs *runs, oc_error *err)
+{
+    if (runs->n < runs->room) {
+        return OC_OK;
+    }
+    int64_t each = (int64_t)sizeof *runs->extents;
+    int64_t room = oci_max64(2, runs->room + runs->room / 2);
+    void *list;
+    OC_TRY(oci_mem_realloc(self->mem, runs->extents, runs->room * each, room * each, &list, err));
+    runs->extents = list;
+    runs->room = room;
+    return OC_OK;
+}
+
+static oc_status open_file(oci_group_hashed *self, oc_error *err)
+{
+    if (self->file == NULL) {
+        OC_TRY(oci_spill_file_open(self->manager, &self->file, err));
+        oci_run_writer_set_file(self->writer, self->file);
+    }
+    return OC_OK;
+}
+
+static oc_status write_blocks(oci_group_hashed *self, const uint32_t *groups, int64_t n,
+                              oc_error *err)
+{
+    for (int64_t at = 0; at < n;) {
+        int64_t most = oci_min64(n - at, self->block_rows);
+        int64_t rows = oci_group_fit(self, true, groups + at, most, self->block_bytes, NULL);
+        oci_batch *block;
+        OC_TRY(oci_env_tick(self->env, err));
+        OC_TRY(
+            oci_group_make_batch(self, self->spill_schema, true, groups + at, rows, &block, err));
+        OC_TRY(oci_run_writer_add(self->writer, block, err));
+        at += rows;
+    }
+    return OC_OK;
+}
+
+oc_status oci_group_write_run(oci_group_hashed *self, const uint32_t *groups, int64_t n,
+                              oci_group_runs *runs, oc_error *err)
+{
+    oci_run_extent extent;
+    OC_TRY(open_file(self, err));
+    OC_TRY(grow_runs(self, runs, err));
+    OC_TRY(oci_run_writer_begin(self->writer, err));
+    oc_status status = write_blocks(self, groups, n, err);
+    if (status == OC_OK) {
+        status = oci_run_writer_finish(self->writer, &extent, err);
+    }
+    if (status != OC_OK) {
+        oci_run_writer_abandon(self->writer);
+        return status;
+    }
+    runs->extents[runs->n++] = extent;
+    self->read_bytes = oci_max64(self->read_bytes, extent.read_bytes_max + extent.slab_bytes_max);
+    return OC_OK;
+}
+
+oc_status oci_group_push(oci_group_hashed *self, oci_group_runs *runs, int32_t bits, oc_error *err)
+{
+    if (self->n_pending == self->room_pending) {
+        int64_t each = (int64_t)sizeof *self->pending;
+        int64_t room = oci_max64(16, 2 * self->room_pending);
+        void *list;
+        OC_TRY(oci_mem_realloc(self->mem, self->pending, self->room_pending * each, room * each,
+                               &list, err));
+        self->pending = list;
+        self->room_pending = room;
+    }
+    self->pending[self->n_pending++] = (oci_group_pending){.runs = *runs, .bits = bits};
+    *runs = (oci_group_runs){0};
+    return OC_OK;
+}
+
+oc_status oci_group_push_spilled(oci_group_hashed *self, oc_error *err)
+{
+    for (int32_t p = (1 << self->bits) - 1; p >= self->first_spilled; p--) {
+        if (self->spilled[p].n > 0) {
+            OC_TRY(oci_group_push(self, &self->spilled[p], self->bits_done + self->bits, err));
+        }
+    }
+    return OC_OK;
+}
+
+/* ---- evicting -------------------------------------------------------------------------------- */
+
+/* Fills list[0..n): first the groups of partitions below `first`, ascending, then the others, partition by
+ * partition; starts[p] is where those of partition p begin. Returns how many are kept. */
+static int64_t list_groups(const oci_group_hashed *self, int32_t first, uint32_t *list,
+                           int64_t *starts)
+{
+    int64_t n = oci_group_table_size(self->table);
+    int64_t kept = 0;
+    int64_t at[OCI_GROUP_PARTITIONS_MAX];
+    for (int32_t p = 0; p < first; p++) {
+        kept += self->counts[p];
+    }
+    int64_t start = kept;
+    for (int32_t p = first; p < 1 << self->bits; p++) {
+        starts[p] = at[p] = start;
+        start += self->counts[p];
+    }
+    assert(start == n);
+    int64_t low = 0;
+    for (int64_t g = 0; g < n; g++) {
+        int32_t p = oci_group_partition(self, oci_group_table_hash(self->table, g));
+        if (p < first) {
+            list[low++] = (uint32_t)g;
+        } else {
+            list[at[p]++] = (uint32_t)g;
+        }
+    }
+    return kept;
+}
+
+static oc_status write_partitions(oci_group_hashed *self, int32_t first, const uint32_t *list,
+                                  const int64_t *starts, oc_error *err)
+{
+    for (int32_t p = first; p < 1 << self->bits; p++) {
+        if (self->counts[p] > 0) {
+            OC_TRY(oci_group_write_run(self, list + starts[p], self->counts[p], &self->spilled[p],
+                                       err));
+        }
+    }
+    return OC_OK;
+}
+
+static void drop_partitions(oci_group_hashed *self, int32_t first, const uint32_t *kept, int64_t n)
+{
+    oci_group_table_keep(self->table, kept, n);
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        self->aggregators[i]->ops->keep(self->aggregators[i], kept, n);
+    }
+    for (int32_t p = first; p < 1 << self->bits; p++) {
+        self->counts[p] = 0;
+    }
+    self->first_spilled = first < self->first_spilled ? first : self->first_spilled;
+}
+
+/* Forgets the runs that an attempt has added. */
+static void forget_runs(oci_group_hashed *self, const int64_t *before)
+{
+    for (int32_t p = 0; p < 1 << self->bits; p++) {
+        oci_group_runs *runs = &self->spilled[p];
+        while (runs->n > before[p]) {
+            const oci_run_extent *extent = &runs->extents[--runs->n];
+            oci_spill_discard(self->file, extent->offset, extent->bytes);
+        }
+    }
+}
+
+static oc_status evict_from(oci_group_hashed *self, int32_t first, oc_error *err)
+{
+    int64_t n = oci_group_table_size(self->table);
+    int64_t list_bytes = n * (int64_t)sizeof(uint32_t);
+    int64_t starts[OCI_GROUP_PARTITIONS_MAX];
+    int64_t before[OCI_GROUP_PARTITIONS_MAX];
+    void *list;
+    for (int32_t p = 0; p < 1 << self->bits; p++) {
+        before[p] = self->spilled[p].n;
+    }
+    oci_reservation_promise(&self->workspace);
+    oc_status status = oci_mem_alloc(self->mem, list_bytes, &list, err);
+    if (status == OC_OK) {
+        int64_t kept = list_groups(self, first, list, starts);
+        status = write_partitions(self, first, list, starts, err);
+        if (status == OC_OK) {
+            drop_partitions(self, first, list, kept);
+        } else {
+            forget_runs(self, before);
+        }
+        oci_mem_free(self->mem, list, list_bytes);
+    }
+    oci_mem_end_promise(self->mem);
+    atomic_store(&self->held, oci_mem_held(self->mem));
+    return status;
+}
+
+oc_status oci_group_evict(oci_group_hashed *self, oc_error *err)
+{
+    int64_t n = oci_group_table_size(self->table);
+    if (n == 0 || self->bits == 0) {
+        return OC_EBUDGET;
+    }
+    int64_t leaving = 0;
+    int32_t first = 1 << self->bits;
+    while (first > 0 && leaving * EVICT_SHARE < n) {
+        leaving += self->counts[--first];
+    }
+    return evict_from(self, first, err);
+}
+
+oc_status oci_group_evict_rest(oci_group_hashed *self, oc_error *err)
+{
+    return evict_from(self, self->first_spilled, err);
+}
+
+/* ---- while groups are given out -------------------------------------------------------------- */
+
+oc_status oci_group_shed(oci_group_hashed *self, oc_error *err)
+{
+    if (self->bits == 0) {
+        return OC_EBUDGET;
+    }
+    int64_t end = self->order_n;
+    for (int32_t p = (1 << self->bits) - 1; p >= 0 && end > self->order_at; p--) {
+        int64_t start = oci_max64(end - self->counts[p], self->order_at);
+        if (start < end) {
+            oci_group_runs runs = {0};
+            oc_status status =
+                oci_group_write_run(self, self->order + start, end - start, &runs, err);
+            if (status == OC_OK) {
+                status = oci_group_push(self, &runs, self->bits_done + self->bits, err);
+            }
+            oci_group_runs_deinit(self, &runs);
+            OC_TRY(status);
+        }
+        /* From here on these are on disk, whatever comes. */
+        end = start;
+        self->order_n = end;
+    }
+    oci_group_stop_giving(self);
+    oci_group_clear(self);
+    return OC_OK;
+}

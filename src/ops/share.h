@@ -1,0 +1,22 @@
+/* How operators of one context share its memory limit: what is fair, and waiting for it. */
+#ifndef OUTCORE_OPS_SHARE_H
+#define OUTCORE_OPS_SHARE_H
+
+#include "base/env.h"
+#include "spill/manager.h"
+
+/* The part of the limit that is one operator's while others of the context are at work. */
+int64_t oci_share_of(const oci_env *env, const oci_spill_manager *manager);
+
+/* When another operator waits for memory, nobody keeps more than its share: whether one that could free `held`
+ * bytes does. */
+bool oci_share_is_passed(const oci_env *env, const oci_spill_manager *manager, int64_t held);
+
+/* After a refusal: waits a moment, in which other operators of the context may give memory back, and counts in
+ * *steps (from 0) how often; *seen (from 0) is for telling whether they get anything done. Nothing that others
+ * could use may be held meanwhile. OC_OK: try again. OC_EBUDGET (err as it is): there is nobody to wait for, or
+ * nobody has moved on for ten seconds. OC_ECANCELED. */
+OC_NODISCARD oc_status oci_share_wait(const oci_env *env, oci_spill_manager *manager, int64_t *seen,
+                                      int *steps, oc_error *err);
+
+#endif /* OUTCORE_OPS_SHARE_H */
