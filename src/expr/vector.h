@@ -59,9 +59,10 @@ OC_NODISCARD oc_status oci_text_builder_room(oci_text_builder *builder, int64_t 
 void oci_text_builder_commit(oci_text_builder *builder, int64_t length);
 OC_NODISCARD oc_status oci_text_builder_append(oci_text_builder *builder, const uint8_t *bytes,
                                                int64_t length, oc_error *err);
-void oci_text_builder_append_null(oci_text_builder *builder);
-/* All n values were appended. The builder is empty afterwards. */
-void oci_text_builder_finish(oci_text_builder *builder, oci_vector *out);
+OC_NODISCARD oc_status oci_text_builder_append_null(oci_text_builder *builder, oc_error *err);
+/* All n values were appended. The builder is empty afterwards, also on failure. */
+OC_NODISCARD oc_status oci_text_builder_finish(oci_text_builder *builder, oci_vector *out,
+                                               oc_error *err);
 void oci_text_builder_deinit(oci_text_builder *builder);
 
 #endif /* OUTCORE_EXPR_VECTOR_H */
