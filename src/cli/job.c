@@ -16,7 +16,7 @@ static bool is_dash(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-static double monotonic_seconds(void)
+double oci_cli_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -153,7 +153,7 @@ oc_read_options oci_cli_read_options(const oci_cli_options *options)
 
 /* ---- the life of a job ----------------------------------------------------------------------- */
 
-static int exit_code_of(oc_status status)
+int oci_cli_exit_code(oc_status status)
 {
     switch (status) {
     case OC_OK: return OCI_CLI_EXIT_OK;
@@ -172,7 +172,7 @@ static int exit_code_of(oc_status status)
 }
 
 /* The same for the errno values that streams give. ENOMEM is nearly always the limit. */
-static int exit_code_of_errno(int code)
+int oci_cli_exit_code_of_errno(int code)
 {
     switch (code) {
     case ENOMEM: return OCI_CLI_EXIT_MEMORY;
@@ -192,13 +192,8 @@ static bool has_dash(const char *const *paths, size_t n_paths)
     return false;
 }
 
-int oci_cli_begin_job(oci_cli_job *job, const oci_cli_options *options, const char *const *paths,
-                      size_t n_paths, const oci_cli_output *output)
+oc_options oci_cli_settings(const oci_cli_options *options, oci_cli_progress *progress)
 {
-    *job = (oci_cli_job){.options = options, .began = monotonic_seconds()};
-    job->writes_stdout = output != NULL && output->is_stdout;
-    oci_cli_init_progress(&job->progress, options);
-
     oc_options settings = OC_OPTIONS_INIT;
     settings.memory_limit = options->memory_limit;
     settings.disk_limit = options->disk_limit;
@@ -211,19 +206,35 @@ int oci_cli_begin_job(oci_cli_job *job, const oci_cli_options *options, const ch
     settings.spill_encoding = (oc_spill_encoding)options->spill_encoding;
     settings.spill_without_checksums = options->no_spill_checksums;
     settings.spill_encrypt = options->encrypt_spill;
-    if (job->progress.enabled) {
+    if (progress->enabled) {
         settings.progress = oci_cli_show_progress;
-        settings.progress_arg = &job->progress;
+        settings.progress_arg = progress;
     }
+    return settings;
+}
+
+static void cancel_context(void *context)
+{
+    oc_context_cancel(context);
+}
+
+int oci_cli_begin_job(oci_cli_job *job, const oci_cli_options *options, const char *const *paths,
+                      size_t n_paths, const oci_cli_output *output)
+{
+    *job = (oci_cli_job){.options = options, .began = oci_cli_seconds()};
+    job->writes_stdout = output != NULL && output->is_stdout;
+    oci_cli_init_progress(&job->progress, options);
+
+    oc_options settings = oci_cli_settings(options, &job->progress);
     oc_status status = oc_context_create(&settings, &job->context, &job->error);
     if (status == OC_EINVAL) {
         return oci_cli_usage_error(options, "%s", job->error.message);
     }
     if (status != OC_OK) {
         fprintf(stderr, "outcore: %s\n", job->error.message);
-        return exit_code_of(status);
+        return oci_cli_exit_code(status);
     }
-    oci_cli_watch_signals(job->context, has_dash(paths, n_paths), job->writes_stdout);
+    oci_cli_watch_signals(cancel_context, job->context, has_dash(paths, n_paths), job->writes_stdout);
     return OCI_CLI_EXIT_OK;
 }
 
@@ -258,7 +269,7 @@ oc_status oci_cli_write_output(oci_cli_job *job, struct ArrowArrayStream *stream
 
 static void report_success(const oci_cli_job *job)
 {
-    double seconds = monotonic_seconds() - job->began;
+    double seconds = oci_cli_seconds() - job->began;
     if (job->options->timer) {
         fprintf(stderr, "time: %.3f s\n", seconds);
     }
@@ -275,7 +286,7 @@ int oci_cli_end_job(oci_cli_job *job, oc_status status)
     if (status == OC_OK) {
         report_success(job);
     }
-    oci_cli_forget_context();
+    oci_cli_forget_work();
     oc_context_destroy(job->context);
     /* What was written to standard output after a signal went nowhere; a file is complete. */
     if (status != OC_OK || job->writes_stdout) {
@@ -286,5 +297,5 @@ int oci_cli_end_job(oci_cli_job *job, oc_status status)
     }
     bool below = job->tap.failed != 0;
     fprintf(stderr, "outcore: %s\n", below ? job->tap.message : job->error.message);
-    return below ? exit_code_of_errno(job->tap.failed) : exit_code_of(status);
+    return below ? oci_cli_exit_code_of_errno(job->tap.failed) : oci_cli_exit_code(status);
 }

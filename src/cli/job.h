@@ -53,6 +53,16 @@ oc_status oci_cli_open_inputs(oci_cli_job *job, const char *const *paths, size_t
 /* The read options that the command line asks for. */
 oc_read_options oci_cli_read_options(const oci_cli_options *options);
 
+/* The settings of a context or a session that the command line asks for. */
+oc_options oci_cli_settings(const oci_cli_options *options, oci_cli_progress *progress);
+
+/* The exit code for a failed call, and for an errno value of a stream. */
+int oci_cli_exit_code(oc_status status);
+int oci_cli_exit_code_of_errno(int code);
+
+/* Seconds of the monotonic clock. */
+double oci_cli_seconds(void);
+
 /* Writes the first `row_limit` rows of the stream (-1 = all). Takes it over, also on failure. */
 oc_status oci_cli_write_output(oci_cli_job *job, struct ArrowArrayStream *stream, int64_t row_limit,
                                const oci_cli_output *output);

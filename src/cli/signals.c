@@ -27,8 +27,12 @@
 static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define N_WATCHED (sizeof watched_signals / sizeof watched_signals[0])
 
-static _Atomic(oc_context *) watched_context;
+static oci_cli_cancel cancel_work; /* set before the handlers are */
+static _Atomic(void *) watched_work;
 static volatile sig_atomic_t first_signal; /* 0 = none yet */
+static volatile sig_atomic_t is_shell;
+static volatile sig_atomic_t is_running; /* shell: a statement */
+static volatile sig_atomic_t interrupted;
 static volatile sig_atomic_t may_wait_for_stdin;
 static volatile sig_atomic_t may_wait_for_stdout;
 static struct timespec first_time;
@@ -58,44 +62,74 @@ static void on_alarm(int number)
     raise(first_signal);
 }
 
-/* Only async-signal-safe calls; the watched signals are blocked while it runs. */
-static void on_signal(int number)
+static void cancel_watched_work(void)
 {
-    int saved_errno = errno;
+    void *work = atomic_load(&watched_work);
+    if (work != NULL) {
+        cancel_work(work);
+    }
+}
+
+static void leave_if_second(int number)
+{
+    if (is_second_signal()) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+}
+
+static void interrupt_statement(void)
+{
+    if (is_running && interrupted) {
+        leave_if_second(SIGINT);
+        return;
+    }
+    interrupted = 1;
+    clock_gettime(CLOCK_MONOTONIC, &first_time);
+    if (is_running) {
+        cancel_watched_work();
+    }
+}
+
+static void end_program(int number)
+{
     if (first_signal != 0) {
-        if (is_second_signal()) {
-            signal(number, SIG_DFL);
-            raise(number);
-        }
-        errno = saved_errno;
+        leave_if_second(number);
         return;
     }
     first_signal = number;
     alarm(GRACE_SECONDS);
     clock_gettime(CLOCK_MONOTONIC, &first_time);
-    oc_context *context = atomic_load(&watched_context);
-    if (context != NULL) {
-        oc_context_cancel(context);
-    }
+    cancel_watched_work();
     if (may_wait_for_stdin) {
         end_waiting(STDIN_FILENO, O_RDONLY);
     }
     if (may_wait_for_stdout) {
         end_waiting(STDOUT_FILENO, O_WRONLY);
     }
+}
+
+/* Only async-signal-safe calls; the watched signals are blocked while it runs. */
+static void on_signal(int number)
+{
+    int saved_errno = errno;
+    if (is_shell && number == SIGINT) {
+        interrupt_statement();
+    } else {
+        end_program(number);
+    }
     errno = saved_errno;
 }
 
-void oci_cli_watch_signals(oc_context *context, bool reads_stdin, bool writes_stdout)
+static void install_handlers(oci_cli_cancel cancel, void *work)
 {
     struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: see above */
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < N_WATCHED; i++) {
         sigaddset(&action.sa_mask, watched_signals[i]);
     }
-    may_wait_for_stdin = reads_stdin;
-    may_wait_for_stdout = writes_stdout;
-    atomic_store(&watched_context, context);
+    cancel_work = cancel;
+    atomic_store(&watched_work, work);
     signal(SIGALRM, on_alarm);
     for (size_t i = 0; i < N_WATCHED; i++) {
         struct sigaction before;
@@ -105,9 +139,40 @@ void oci_cli_watch_signals(oc_context *context, bool reads_stdin, bool writes_st
     }
 }
 
-void oci_cli_forget_context(void)
+void oci_cli_watch_signals(oci_cli_cancel cancel, void *work, bool reads_stdin, bool writes_stdout)
 {
-    atomic_store(&watched_context, NULL);
+    may_wait_for_stdin = reads_stdin;
+    may_wait_for_stdout = writes_stdout;
+    install_handlers(cancel, work);
+}
+
+void oci_cli_watch_shell_signals(oci_cli_cancel cancel, void *work)
+{
+    is_shell = 1;
+    install_handlers(cancel, work);
+}
+
+void oci_cli_set_running(bool running)
+{
+    interrupted = 0;
+    is_running = running;
+}
+
+bool oci_cli_take_interrupt(void)
+{
+    bool came = interrupted != 0;
+    interrupted = 0;
+    return came;
+}
+
+bool oci_cli_must_leave(void)
+{
+    return first_signal != 0;
+}
+
+void oci_cli_forget_work(void)
+{
+    atomic_store(&watched_work, NULL);
 }
 
 void oci_cli_raise_again(void)
