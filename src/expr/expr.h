@@ -44,10 +44,12 @@ struct oci_expr {
     const oci_function *function; /* CALL */
     void *data;                   /* CALL: of the function */
     void (*free_data)(void *data);
-    bool is_try; /* CAST: null instead of an error */
+    bool is_try;     /* CAST: null instead of an error */
+    bool is_literal; /* CONSTANT: a text whose type is not decided yet, or NULL */
     int32_t n_args;
     oci_expr **args;
     bool is_volatile; /* it, or something in it */
+    int32_t depth;    /* of what is in it */
     _Atomic int32_t references;
 };
 
@@ -85,6 +87,9 @@ OC_NODISCARD oc_status oci_expr_logic(oci_expr_kind kind, oci_expr **args, int32
  * the arguments. The result has their common type. */
 OC_NODISCARD oc_status oci_expr_branches(oci_expr_kind kind, oci_expr **args, int32_t n_args,
                                          int32_t position, oci_expr **out, oc_error *err);
+
+/* Depth of expressions inside each other, at most: makers refuse more. */
+#define OCI_EXPR_DEPTH_MAX 1000
 
 /* The type that values of both types become in UNION, CASE, VALUES. OC_EINVAL: there is none. */
 OC_NODISCARD oc_status oci_common_type(const oci_field *a, const oci_field *b, oci_field *out,

@@ -58,6 +58,30 @@ typedef struct oci_function {
     const char *help; /* "substr(text, from [, count]) -> text", for \df and errors */
 } oci_function;
 
+/* Types for bind(): of simple types, or a decimal; without a name, owning nothing. */
+oci_field oci_expr_type(oci_type type);
+oci_field oci_expr_decimal(int32_t precision, int32_t scale);
+static inline bool oci_type_is_text(oci_type type)
+{
+    return type == OCI_TYPE_UTF8 || type == OCI_TYPE_LARGE_UTF8 || type == OCI_TYPE_UTF8_VIEW;
+}
+static inline bool oci_type_is_integer(oci_type type)
+{
+    return type >= OCI_TYPE_INT8 && type <= OCI_TYPE_UINT64;
+}
+static inline bool oci_type_is_float(oci_type type)
+{
+    return type == OCI_TYPE_FLOAT16 || type == OCI_TYPE_FLOAT32 || type == OCI_TYPE_FLOAT64;
+}
+static inline bool oci_type_is_decimal(oci_type type)
+{
+    return type >= OCI_TYPE_DECIMAL32 && type <= OCI_TYPE_DECIMAL256;
+}
+static inline bool oci_type_is_number(oci_type type)
+{
+    return oci_type_is_integer(type) || oci_type_is_float(type) || oci_type_is_decimal(type);
+}
+
 /* All tables, NULL-terminated; each ends with an entry without a name. */
 extern const oci_function *const oci_function_tables[];
 
