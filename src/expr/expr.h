@@ -73,6 +73,10 @@ OC_NODISCARD oc_status oci_expr_number(const char *text, int32_t position, oci_e
 OC_NODISCARD oc_status oci_expr_text(const char *text, int64_t length, int32_t position,
                                      oci_expr **out, oc_error *err);
 
+/* The value of a batch of one row and column, of a type with a fixed width up to 32 bytes, or utf8 / binary. */
+OC_NODISCARD oc_status oci_expr_constant(const oci_batch *value, const oci_field *type,
+                                         int32_t position, oci_expr **out, oc_error *err);
+
 /* A function or operator by its name ("substr", "+", "=", "<>", "~", "like", "is null", "is distinct
  * from", "between", "in", "not", "||", "extract", "struct field" ...). OC_EINVAL: there is none for
  * these types; the message lists those of this name. */
@@ -101,6 +105,9 @@ OC_NODISCARD oc_status oci_type_by_name(const char *name, const int32_t *modifie
                                         int32_t n_modifiers, oci_field *out, oc_error *err);
 /* Its SQL name for people: "bigint", "decimal(15,2)", "text". */
 void oci_type_sql_name(const oci_field *field, char *buf, size_t size);
+
+/* Evaluates an expression without columns for its error alone. */
+OC_NODISCARD oc_status oci_expr_check_constant(const oci_expr *expr, oc_error *err);
 
 /* ---- looking at it --------------------------------------------------------------------------- */
 

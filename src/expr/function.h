@@ -26,7 +26,9 @@ typedef struct oci_signature {
     int32_t n_args;
     /* In: as given. Out: as wanted; the caller casts (an implicit cast must exist). */
     oci_field *args;
-    const bool *is_constant;            /* of each argument */
+    const bool *is_constant; /* of each argument */
+    const bool
+        *is_literal; /* a text (or NULL) whose type is not decided yet: may become any type */
     const oci_column *const *constants; /* value of a constant argument (one row), else NULL */
     oci_field result;                   /* out */
     void *data;                    /* out: what the kernel needs (a compiled pattern), malloc'ed */
@@ -49,6 +51,7 @@ typedef struct oci_function {
     int8_t args_max; /* -1 = any number */
     bool strict;
     bool is_volatile; /* random(): never folded, never shared */
+    bool is_stable;   /* now(): not folded, but the same within a statement */
     /* Whether it takes these arguments, possibly after casts (then args are changed). false: the next
      * entry is asked. A reason to stop asking (bad pattern) goes to `err` and *failed is set. */
     bool (*bind)(oci_signature *signature, bool *failed, oc_error *err);
