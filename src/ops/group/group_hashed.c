@@ -22,7 +22,6 @@
 
 #include "arrow/row_key_decode.h"
 #include "base/bits.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "ops/group/group_hashed_internal.h"
 #include "ops/share.h"
@@ -34,7 +33,7 @@
 /* A partition smaller than this makes runs of tiny blocks. */
 #define PARTITION_BYTES_MIN ((int64_t)128 << 10)
 
-uint64_t oci_group_hash_mask = UINT64_MAX; /* tests clear bits, to make hashes equal */
+uint64_t oci_group_hash_masks[OCI_GROUP_HASHES] = {UINT64_MAX, UINT64_MAX};
 
 /* ---- making and closing ---------------------------------------------------------------------- */
 
@@ -110,7 +109,11 @@ static int32_t bits_for(const oci_group_hashed *self)
     while (bits < OCI_GROUP_BITS_MAX && ((int64_t)2 << bits) <= parts) {
         bits++;
     }
-    return bits < 64 - self->bits_done ? bits : 64 - self->bits_done;
+    if (self->bits_done >= 64 * OCI_GROUP_HASHES) {
+        return 0;
+    }
+    int32_t left = 64 - self->bits_done % 64;
+    return bits < left ? bits : left;
 }
 
 static oc_status make_slice_lists(oci_group_hashed *self, oc_error *err)
@@ -321,10 +324,11 @@ static oc_status update_states(oci_group_hashed *self, const oci_batch *rows, bo
 
 static void hash_keys(oci_group_hashed *self, const oci_row_keys *keys)
 {
+    int32_t which = oci_group_which(self);
     for (int64_t i = 0; i < keys->length; i++) {
         int64_t size;
         const uint8_t *key = oci_row_key_at(keys, i, &size);
-        self->hashes[i] = oci_hash64(key, size, 0) & oci_group_hash_mask;
+        self->hashes[i] = oci_group_hash(key, size, which);
     }
 }
 
@@ -418,20 +422,29 @@ static oc_status too_large(const oci_group_hashed *self, oc_error *err)
     return OC_EBUDGET;
 }
 
-static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
-                           bool is_merge, oc_error *err);
-
-/* After a refusal with nothing to spill: others may have the memory. */
-static oc_status take_less(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
-                           bool is_merge, int *steps, oc_error *err)
+/* After a refusal: spills groups, or waits where others have the memory. OC_OK: try again. */
+static oc_status make_room(oci_group_hashed *self, int *steps, oc_error *err)
 {
-    if (n > 1) {
-        OC_TRY(take_rows(self, batch, start, n / 2, is_merge, err));
-        OC_TRY(take_rows(self, batch, start + n / 2, n - n / 2, is_merge, err));
-        return OC_OK;
+    if (oci_group_table_size(self->table) > 0) {
+        oc_status status = oci_group_evict(self, err);
+        if (status != OC_EBUDGET) {
+            return status;
+        }
+    } else {
+        oci_reservation_release(&self->workspace);
     }
     oc_status status = oci_share_wait(self->env, self->manager, &self->activity_seen, steps, err);
     return status == OC_EBUDGET ? too_large(self, err) : status;
+}
+
+static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
+                           bool is_merge, oc_error *err);
+
+static oc_status take_halves(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
+                             bool is_merge, oc_error *err)
+{
+    OC_TRY(take_rows(self, batch, start, n / 2, is_merge, err));
+    return take_rows(self, batch, start + n / 2, n - n / 2, is_merge, err);
 }
 
 /* Rows [start, start + n) of a batch, n <= slice_rows. */
@@ -442,26 +455,16 @@ static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t sta
     OC_TRY(oci_batch_slice(batch, start, n, &rows, err));
     oc_status status;
     int steps = 0;
-    bool is_done = false;
-    while (!is_done) {
-        status = try_rows(self, rows, is_merge, err);
-        is_done = status != OC_EBUDGET;
-        if (is_done) {
+    bool halves = false;
+    while ((status = try_rows(self, rows, is_merge, err)) == OC_EBUDGET) {
+        halves = n > 1 && oci_group_table_size(self->table) == 0;
+        status = halves ? OC_OK : make_room(self, &steps, err);
+        if (halves || status != OC_OK) {
             break;
         }
-        if (oci_group_table_size(self->table) > 0) {
-            status = oci_group_evict(self, err);
-            is_done = status != OC_OK;
-            if (status == OC_EBUDGET) {
-                status = too_large(self, err);
-            }
-            continue;
-        }
-        status = take_less(self, batch, start, n, is_merge, &steps, err);
-        is_done = status != OC_OK || n > 1;
     }
     oci_batch_release(rows);
-    return status;
+    return halves ? take_halves(self, batch, start, n, is_merge, err) : status;
 }
 
 static oc_status take_batch(oci_group_hashed *self, oci_batch *batch, bool is_merge, oc_error *err)
@@ -542,27 +545,26 @@ static oc_status absorb_input(oci_group_hashed *self, oc_error *err)
     return OC_OK;
 }
 
-static oc_status absorb_run(oci_group_hashed *self, const oci_run_extent *extent, oc_error *err)
+static oc_status read_block(oci_group_hashed *self, oci_run_cursor *cursor, oci_batch **out,
+                            oc_error *err)
 {
+    oc_status status;
+    int steps = 0;
+    while ((status = oci_run_cursor_next(cursor, self->decoder, out, err)) == OC_EBUDGET) {
+        OC_TRY(make_room(self, &steps, err));
+    }
+    return status;
+}
+
+static oc_status absorb_run(oci_group_hashed *self, const oci_group_run *run, oc_error *err)
+{
+    oci_run_extent extent = {.offset = run->offset, .bytes = run->bytes};
+    memcpy(extent.run_id, run->run_id, sizeof extent.run_id);
     oci_run_cursor cursor;
-    oci_run_cursor_start(&cursor, self->file, extent);
-    oc_status status = OC_OK;
-    for (;;) {
-        oci_batch *block = NULL;
-        int steps = 0;
-        while ((status = oci_run_cursor_next(&cursor, self->decoder, &block, err)) == OC_EBUDGET) {
-            oc_status room =
-                oci_group_table_size(self->table) > 0
-                    ? oci_group_evict(self, err)
-                    : oci_share_wait(self->env, self->manager, &self->activity_seen, &steps, err);
-            if (room != OC_OK) {
-                status = room;
-                break;
-            }
-        }
-        if (status != OC_OK || block == NULL) {
-            break;
-        }
+    oci_run_cursor_start(&cursor, self->file, &extent);
+    oc_status status;
+    oci_batch *block;
+    while ((status = read_block(self, &cursor, &block, err)) == OC_OK && block != NULL) {
         status = take_batch(self, block, true, err);
         if (status != OC_OK) {
             break;
@@ -582,7 +584,7 @@ static oc_status absorb_pending(oci_group_hashed *self, oc_error *err)
     self->first_spilled = 1 << self->bits;
     oc_status status = OC_OK;
     for (int64_t i = 0; status == OC_OK && i < part.runs.n; i++) {
-        status = absorb_run(self, &part.runs.extents[i], err);
+        status = absorb_run(self, &part.runs.runs[i], err);
     }
     oci_group_runs_deinit(self, &part.runs);
     return status;

@@ -19,41 +19,46 @@ typedef struct entry {
     uint32_t group;
 } entry;
 
-static bool key_is_less(const oci_group_table *table, uint32_t a, uint32_t b)
+static bool is_less(const oci_group_hashed *self, const entry *a, const entry *b)
 {
-    oci_key_ref x = oci_group_table_key(table, a);
-    oci_key_ref y = oci_group_table_key(table, b);
+    if (a->hash != b->hash) {
+        return a->hash < b->hash;
+    }
+    oci_key_ref x = oci_group_table_key(self->table, a->group);
+    oci_key_ref y = oci_group_table_key(self->table, b->group);
+    for (int32_t which = oci_group_which(self) + 1; which < OCI_GROUP_HASHES; which++) {
+        uint64_t next_a = oci_group_hash(x.bytes, x.size, which);
+        uint64_t next_b = oci_group_hash(y.bytes, y.size, which);
+        if (next_a != next_b) {
+            return next_a < next_b;
+        }
+    }
     int64_t common = oci_min64(x.size, y.size);
     int order = common == 0 ? 0 : memcmp(x.bytes, y.bytes, (size_t)common);
     return order < 0 || (order == 0 && x.size < y.size);
 }
 
-static bool is_less(const oci_group_table *table, const entry *a, const entry *b)
-{
-    return a->hash < b->hash || (a->hash == b->hash && key_is_less(table, a->group, b->group));
-}
-
-static void insertion_sort(const oci_group_table *table, entry *entries, int64_t n)
+static void insertion_sort(const oci_group_hashed *self, entry *entries, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
         entry moving = entries[i];
         int64_t k = i;
-        for (; k > 0 && is_less(table, &moving, &entries[k - 1]); k--) {
+        for (; k > 0 && is_less(self, &moving, &entries[k - 1]); k--) {
             entries[k] = entries[k - 1];
         }
         entries[k] = moving;
     }
 }
 
-static void sift_down(const oci_group_table *table, entry *entries, int64_t root, int64_t n)
+static void sift_down(const oci_group_hashed *self, entry *entries, int64_t root, int64_t n)
 {
     for (;;) {
         int64_t child = 2 * root + 1;
         if (child >= n) {
             return;
         }
-        child += child + 1 < n && is_less(table, &entries[child], &entries[child + 1]);
-        if (!is_less(table, &entries[root], &entries[child])) {
+        child += child + 1 < n && is_less(self, &entries[child], &entries[child + 1]);
+        if (!is_less(self, &entries[root], &entries[child])) {
             return;
         }
         entry moved = entries[root];
@@ -64,16 +69,16 @@ static void sift_down(const oci_group_table *table, entry *entries, int64_t root
 }
 
 /* For many equal hashes, which no honest data has. */
-static void heap_sort(const oci_group_table *table, entry *entries, int64_t n)
+static void heap_sort(const oci_group_hashed *self, entry *entries, int64_t n)
 {
     for (int64_t root = n / 2 - 1; root >= 0; root--) {
-        sift_down(table, entries, root, n);
+        sift_down(self, entries, root, n);
     }
     for (int64_t end = n - 1; end > 0; end--) {
         entry largest = entries[0];
         entries[0] = entries[end];
         entries[end] = largest;
-        sift_down(table, entries, 0, end);
+        sift_down(self, entries, 0, end);
     }
 }
 
@@ -106,14 +111,14 @@ static void flag_sort(entry *entries, int64_t n, int32_t shift, int64_t ends[256
     }
 }
 
-static void sort_entries(const oci_group_table *table, entry *entries, int64_t n, int32_t shift)
+static void sort_entries(const oci_group_hashed *self, entry *entries, int64_t n, int32_t shift)
 {
     if (n <= INSERTION_MAX) {
-        insertion_sort(table, entries, n);
+        insertion_sort(self, entries, n);
         return;
     }
     if (shift < 0) {
-        heap_sort(table, entries, n);
+        heap_sort(self, entries, n);
         return;
     }
     int64_t ends[256];
@@ -121,7 +126,7 @@ static void sort_entries(const oci_group_table *table, entry *entries, int64_t n
     int64_t start = 0;
     for (int b = 0; b < 256; b++) {
         if (ends[b] - start > 1) {
-            sort_entries(table, entries + start, ends[b] - start, shift - 8);
+            sort_entries(self, entries + start, ends[b] - start, shift - 8);
         }
         start = ends[b];
     }
@@ -139,7 +144,7 @@ static oc_status sort_next_partition(oci_group_hashed *self, oc_error *err)
     for (int64_t i = 0; i < n; i++) {
         entries[i] = (entry){oci_group_table_hash(self->table, groups[i]), groups[i]};
     }
-    sort_entries(self->table, entries, n, 56 - self->bits_done / 8 * 8);
+    sort_entries(self, entries, n, 56 - self->bits_done % 64 / 8 * 8);
     for (int64_t i = 0; i < n; i++) {
         groups[i] = entries[i].group;
     }

@@ -4,16 +4,27 @@
 
 #include <pthread.h>
 
+#include "base/hash.h"
 #include "ops/group/group.h"
 #include "ops/group/group_table.h"
 #include "spill/run.h"
 
 #define OCI_GROUP_BITS_MAX       6
 #define OCI_GROUP_PARTITIONS_MAX (1 << OCI_GROUP_BITS_MAX)
+/* Hashes of a key that tell partitions, one after the other: 64 bits can be used up by chosen keys. */
+#define OCI_GROUP_HASHES 2
+
+/* Where a run lies. There may be thousands of them in little memory, so what else is known of a run is left
+ * to the counts at its end, which are held against what is read. */
+typedef struct oci_group_run {
+    int64_t offset;
+    int64_t bytes;
+    uint8_t run_id[OCI_SEAL_RUN_ID_BYTES];
+} oci_group_run;
 
 /* Runs of one partition that wait on disk. */
 typedef struct oci_group_runs {
-    oci_run_extent *extents;
+    oci_group_run *runs;
     int64_t n;
     int64_t room;
 } oci_group_runs;
@@ -59,7 +70,7 @@ typedef struct oci_group_hashed {
     uint32_t *filtered;
     int64_t slice_rows;
 
-    /* The partitions of what is at hand: `bits_done` bits of the hash are the same for all groups, the next
+    /* The partitions of what is at hand: `bits_done` bits of the hashes are the same for all groups, the next
      * `bits` tell the partition. From first_spilled on they are on disk. */
     int32_t bits;
     int32_t bits_done;
@@ -98,10 +109,26 @@ typedef struct oci_group_hashed {
     _Atomic int64_t held;
 } oci_group_hashed;
 
+/* What tests clear bits of, to make hashes equal. */
+extern uint64_t oci_group_hash_masks[OCI_GROUP_HASHES];
+
+/* The hash number `which` of a key. */
+static inline uint64_t oci_group_hash(const uint8_t *key, int64_t size, int32_t which)
+{
+    return oci_hash64(key, size, (uint64_t)which) & oci_group_hash_masks[which];
+}
+
+/* The number of the hash whose bits tell partitions now. */
+static inline int32_t oci_group_which(const oci_group_hashed *self)
+{
+    int32_t which = self->bits_done / 64;
+    return which < OCI_GROUP_HASHES ? which : OCI_GROUP_HASHES - 1;
+}
+
 static inline int32_t oci_group_partition(const oci_group_hashed *self, uint64_t hash)
 {
-    /* All 64 bits done: one partition. */
-    return self->bits == 0 ? 0 : (int32_t)(hash << self->bits_done >> (64 - self->bits));
+    /* All bits done: one partition. */
+    return self->bits == 0 ? 0 : (int32_t)(hash << self->bits_done % 64 >> (64 - self->bits));
 }
 
 /* Forgets all groups and gives their memory back. */
@@ -111,14 +138,17 @@ void oci_group_clear(oci_group_hashed *self);
 
 /* Makes sure that spilling works when the table has `n_more` more groups. OC_EBUDGET. */
 OC_NODISCARD oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more);
-/* Writes the highest partitions, at least an eighth of all groups, to disk. OC_EBUDGET: there are none, err as
- * it was. */
+/* Writes partitions, at least an eighth of all groups, to disk. OC_EBUDGET: there is none, or no memory to
+ * do it. */
 OC_NODISCARD oc_status oci_group_evict(oci_group_hashed *self, oc_error *err);
 /* Writes what the table has of partitions that are on disk already. */
 OC_NODISCARD oc_status oci_group_evict_rest(oci_group_hashed *self, oc_error *err);
 /* Makes the spilled partitions pending, so that the lowest comes next. */
 OC_NODISCARD oc_status oci_group_push_spilled(oci_group_hashed *self, oc_error *err);
-/* Writes groups[0..n) of one partition as a run and adds it to `runs`. Inside a promise. */
+/* Before runs are written: opens the file and sets aside what encoding takes, to be given back with
+ * oci_run_writer_unreserve. Inside a promise. */
+OC_NODISCARD oc_status oci_group_begin_writing(oci_group_hashed *self, oc_error *err);
+/* Writes groups[0..n) of one partition as a run and adds it to `runs`. */
 OC_NODISCARD oc_status oci_group_write_run(oci_group_hashed *self, const uint32_t *groups,
                                            int64_t n, oci_group_runs *runs, oc_error *err);
 /* Makes runs pending, to come next. Takes them on success. */

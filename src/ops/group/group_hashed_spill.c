@@ -1,5 +1,9 @@
 /* Hashed grouping: the part that writes to disk. See group_hashed.c.
  *
+ * What leaves. Groups of a partition that is on disk already have to be written anyway, so these leave first, the
+ * largest partitions of them, as long runs are cheap. When they hold but a small part of the table, they stay to
+ * grow, and the highest partitions that were whole in memory join them.
+ *
  * What spilling takes is set aside beforehand and turned into a promise while it lasts, so that no other operator
  * takes it in between: two lists of group numbers, a block in columns and once more encoded, and what reading
  * a run back will take, since reading may be what makes us spill. Blocks are of the size that reading and writing
@@ -12,6 +16,8 @@
 
 /* At least this share of the groups leaves at once; less makes many small runs. */
 #define EVICT_SHARE 8
+/* Partitions on disk that hold less than this share of the groups are left to grow. */
+#define REST_SHARE 4
 /* A block in columns, waiting while it is encoded, and the next one. */
 #define BLOCKS 2
 /* Entry of a list that sorts groups. */
@@ -24,6 +30,12 @@ static int64_t slab_bytes(const oci_group_hashed *self)
     return oci_mem_charge_of(oci_max64(self->block_bytes, 2 * self->wide_bytes) + 4096);
 }
 
+/* With less than that, down to the least, blocks are not packed. */
+static int64_t encode_bytes(const oci_group_hashed *self)
+{
+    return oci_run_writer_space_for(self->writer, slab_bytes(self), self->block_rows);
+}
+
 static int64_t workspace_bytes(const oci_group_hashed *self, int64_t n_more)
 {
     int64_t n = oci_group_table_size(self->table) + n_more;
@@ -32,12 +44,10 @@ static int64_t workspace_bytes(const oci_group_hashed *self, int64_t n_more)
         most = oci_max64(most, self->counts[p]);
     }
     most = oci_min64(n, most + n_more);
-    int64_t encode =
-        oci_max64(2 * slab_bytes(self),
-                  oci_run_writer_space_for(self->writer, slab_bytes(self), self->block_rows));
     return oci_mem_charge_of(n * (int64_t)sizeof(uint32_t)) +
-           oci_mem_charge_of(most * SORT_ENTRY_BYTES) + BLOCKS * slab_bytes(self) + encode +
-           self->read_bytes + oci_mem_charge_of(self->block_rows * (int64_t)sizeof(oci_key_ref));
+           oci_mem_charge_of(most * SORT_ENTRY_BYTES) + BLOCKS * slab_bytes(self) +
+           encode_bytes(self) + self->read_bytes +
+           oci_mem_charge_of(self->block_rows * (int64_t)sizeof(oci_key_ref));
 }
 
 oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more)
@@ -52,7 +62,7 @@ oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more)
 
 void oci_group_runs_deinit(oci_group_hashed *self, oci_group_runs *runs)
 {
-    oci_mem_free(self->mem, runs->extents, runs->room * (int64_t)sizeof *runs->extents);
+    oci_mem_free(self->mem, runs->runs, runs->room * (int64_t)sizeof *runs->runs);
     *runs = (oci_group_runs){0};
 }
 
@@ -61,22 +71,30 @@ static oc_status grow_runs(oci_group_hashed *self, oci_group_runs *runs, oc_erro
     if (runs->n < runs->room) {
         return OC_OK;
     }
-    int64_t each = (int64_t)sizeof *runs->extents;
+    int64_t each = (int64_t)sizeof *runs->runs;
     int64_t room = oci_max64(2, runs->room + runs->room / 2);
     void *list;
-    OC_TRY(oci_mem_realloc(self->mem, runs->extents, runs->room * each, room * each, &list, err));
-    runs->extents = list;
+    OC_TRY(oci_mem_realloc(self->mem, runs->runs, runs->room * each, room * each, &list, err));
+    runs->runs = list;
     runs->room = room;
     return OC_OK;
 }
 
-static oc_status open_file(oci_group_hashed *self, oc_error *err)
+oc_status oci_group_begin_writing(oci_group_hashed *self, oc_error *err)
 {
     if (self->file == NULL) {
         OC_TRY(oci_spill_file_open(self->manager, &self->file, err));
         oci_run_writer_set_file(self->writer, self->file);
     }
-    return OC_OK;
+    oc_status status = oci_run_writer_reserve(self->writer, encode_bytes(self), NULL);
+    if (status == OC_EBUDGET) {
+        int64_t least = oci_run_writer_space_least(self->writer, slab_bytes(self));
+        status = oci_run_writer_reserve(self->writer, least, err);
+    }
+    if (status != OC_OK) {
+        oci_run_writer_unreserve(self->writer);
+    }
+    return status;
 }
 
 static oc_status write_blocks(oci_group_hashed *self, const uint32_t *groups, int64_t n,
@@ -99,7 +117,6 @@ oc_status oci_group_write_run(oci_group_hashed *self, const uint32_t *groups, in
                               oci_group_runs *runs, oc_error *err)
 {
     oci_run_extent extent;
-    OC_TRY(open_file(self, err));
     OC_TRY(grow_runs(self, runs, err));
     OC_TRY(oci_run_writer_begin(self->writer, err));
     oc_status status = write_blocks(self, groups, n, err);
@@ -110,7 +127,9 @@ oc_status oci_group_write_run(oci_group_hashed *self, const uint32_t *groups, in
         oci_run_writer_abandon(self->writer);
         return status;
     }
-    runs->extents[runs->n++] = extent;
+    oci_group_run *run = &runs->runs[runs->n++];
+    *run = (oci_group_run){.offset = extent.offset, .bytes = extent.bytes};
+    memcpy(run->run_id, extent.run_id, sizeof run->run_id);
     self->read_bytes = oci_max64(self->read_bytes, extent.read_bytes_max + extent.slab_bytes_max);
     return OC_OK;
 }
@@ -143,40 +162,36 @@ oc_status oci_group_push_spilled(oci_group_hashed *self, oc_error *err)
 
 /* ---- evicting -------------------------------------------------------------------------------- */
 
-/* Fills list[0..n): first the groups of partitions below `first`, ascending, then the others, partition by
- * partition; starts[p] is where those of partition p begin. Returns how many are kept. */
-static int64_t list_groups(const oci_group_hashed *self, int32_t first, uint32_t *list,
+/* Fills list[0..n): first the groups that stay, ascending, then the others, partition by partition; starts[p] is
+ * where those of partition p begin. Returns how many stay. */
+static int64_t list_groups(const oci_group_hashed *self, const bool *leaves, uint32_t *list,
                            int64_t *starts)
 {
     int64_t n = oci_group_table_size(self->table);
-    int64_t kept = 0;
     int64_t at[OCI_GROUP_PARTITIONS_MAX];
-    for (int32_t p = 0; p < first; p++) {
-        kept += self->counts[p];
+    int64_t kept = n;
+    for (int32_t p = (1 << self->bits) - 1; p >= 0; p--) {
+        kept -= leaves[p] ? self->counts[p] : 0;
+        starts[p] = at[p] = kept;
     }
-    int64_t start = kept;
-    for (int32_t p = first; p < 1 << self->bits; p++) {
-        starts[p] = at[p] = start;
-        start += self->counts[p];
-    }
-    assert(start == n);
     int64_t low = 0;
     for (int64_t g = 0; g < n; g++) {
         int32_t p = oci_group_partition(self, oci_group_table_hash(self->table, g));
-        if (p < first) {
-            list[low++] = (uint32_t)g;
-        } else {
+        if (leaves[p]) {
             list[at[p]++] = (uint32_t)g;
+        } else {
+            list[low++] = (uint32_t)g;
         }
     }
+    assert(low == kept);
     return kept;
 }
 
-static oc_status write_partitions(oci_group_hashed *self, int32_t first, const uint32_t *list,
+static oc_status write_partitions(oci_group_hashed *self, const bool *leaves, const uint32_t *list,
                                   const int64_t *starts, oc_error *err)
 {
-    for (int32_t p = first; p < 1 << self->bits; p++) {
-        if (self->counts[p] > 0) {
+    for (int32_t p = 0; p < 1 << self->bits; p++) {
+        if (leaves[p] && self->counts[p] > 0) {
             OC_TRY(oci_group_write_run(self, list + starts[p], self->counts[p], &self->spilled[p],
                                        err));
         }
@@ -184,16 +199,19 @@ static oc_status write_partitions(oci_group_hashed *self, int32_t first, const u
     return OC_OK;
 }
 
-static void drop_partitions(oci_group_hashed *self, int32_t first, const uint32_t *kept, int64_t n)
+static void drop_partitions(oci_group_hashed *self, const bool *leaves, const uint32_t *kept,
+                            int64_t n)
 {
     oci_group_table_keep(self->table, kept, n);
     for (int32_t i = 0; i < self->n_aggregates; i++) {
         self->aggregators[i]->ops->keep(self->aggregators[i], kept, n);
     }
-    for (int32_t p = first; p < 1 << self->bits; p++) {
-        self->counts[p] = 0;
+    for (int32_t p = (1 << self->bits) - 1; p >= 0; p--) {
+        if (leaves[p]) {
+            self->counts[p] = 0;
+            self->first_spilled = p < self->first_spilled ? p : self->first_spilled;
+        }
     }
-    self->first_spilled = first < self->first_spilled ? first : self->first_spilled;
 }
 
 /* Forgets the runs that an attempt has added. */
@@ -202,82 +220,134 @@ static void forget_runs(oci_group_hashed *self, const int64_t *before)
     for (int32_t p = 0; p < 1 << self->bits; p++) {
         oci_group_runs *runs = &self->spilled[p];
         while (runs->n > before[p]) {
-            const oci_run_extent *extent = &runs->extents[--runs->n];
-            oci_spill_discard(self->file, extent->offset, extent->bytes);
+            const oci_group_run *run = &runs->runs[--runs->n];
+            oci_spill_discard(self->file, run->offset, run->bytes);
         }
     }
 }
 
-static oc_status evict_from(oci_group_hashed *self, int32_t first, oc_error *err)
+static oc_status write_and_drop(oci_group_hashed *self, const bool *leaves, uint32_t *list,
+                                oc_error *err)
 {
-    int64_t n = oci_group_table_size(self->table);
-    int64_t list_bytes = n * (int64_t)sizeof(uint32_t);
     int64_t starts[OCI_GROUP_PARTITIONS_MAX];
     int64_t before[OCI_GROUP_PARTITIONS_MAX];
-    void *list;
     for (int32_t p = 0; p < 1 << self->bits; p++) {
         before[p] = self->spilled[p].n;
     }
-    oci_reservation_promise(&self->workspace);
-    oc_status status = oci_mem_alloc(self->mem, list_bytes, &list, err);
+    int64_t kept = list_groups(self, leaves, list, starts);
+    OC_TRY(oci_group_begin_writing(self, err));
+    oc_status status = write_partitions(self, leaves, list, starts, err);
+    oci_run_writer_unreserve(self->writer);
     if (status == OC_OK) {
-        int64_t kept = list_groups(self, first, list, starts);
-        status = write_partitions(self, first, list, starts, err);
-        if (status == OC_OK) {
-            drop_partitions(self, first, list, kept);
-        } else {
-            forget_runs(self, before);
-        }
-        oci_mem_free(self->mem, list, list_bytes);
+        drop_partitions(self, leaves, list, kept);
+    } else {
+        forget_runs(self, before);
+    }
+    return status;
+}
+
+static oc_status evict_partitions(oci_group_hashed *self, const bool *leaves, oc_error *err)
+{
+    int64_t bytes = oci_group_table_size(self->table) * (int64_t)sizeof(uint32_t);
+    void *list;
+    oci_reservation_promise(&self->workspace);
+    oc_status status = oci_mem_alloc(self->mem, bytes, &list, err);
+    if (status == OC_OK) {
+        status = write_and_drop(self, leaves, list, err);
+        oci_mem_free(self->mem, list, bytes);
+    }
+    if (status == OC_OK) {
+        /* For the next time, while what was just freed is still promised to us. */
+        status = oci_group_set_aside(self, 0);
+        status = status == OC_EBUDGET ? OC_OK : status;
     }
     oci_mem_end_promise(self->mem);
-    atomic_store(&self->held, oci_mem_held(self->mem));
+    atomic_store(&self->held, oci_mem_held(self->mem) - self->workspace.bytes);
     return status;
+}
+
+/* The largest partition on disk that is not marked, -1 when none has groups in the table. */
+static int32_t largest_spilled(const oci_group_hashed *self, const bool *leaves)
+{
+    int32_t largest = -1;
+    int64_t most = 0;
+    for (int32_t p = self->first_spilled; p < 1 << self->bits; p++) {
+        if (!leaves[p] && self->counts[p] > most) {
+            most = self->counts[p];
+            largest = p;
+        }
+    }
+    return largest;
 }
 
 oc_status oci_group_evict(oci_group_hashed *self, oc_error *err)
 {
+    bool leaves[OCI_GROUP_PARTITIONS_MAX] = {false};
     int64_t n = oci_group_table_size(self->table);
+    int64_t leaving = 0;
+    int64_t rest = 0;
     if (n == 0 || self->bits == 0) {
         return OC_EBUDGET;
     }
-    int64_t leaving = 0;
-    int32_t first = 1 << self->bits;
-    while (first > 0 && leaving * EVICT_SHARE < n) {
-        leaving += self->counts[--first];
+    for (int32_t p = self->first_spilled; p < 1 << self->bits; p++) {
+        rest += self->counts[p];
     }
-    return evict_from(self, first, err);
+    int32_t whole = rest * REST_SHARE < n ? self->first_spilled : 0;
+    while (leaving * EVICT_SHARE < n && whole > 0) {
+        leaves[--whole] = true;
+        leaving += self->counts[whole];
+    }
+    int32_t p;
+    while (leaving * EVICT_SHARE < n && (p = largest_spilled(self, leaves)) >= 0) {
+        leaves[p] = true;
+        leaving += self->counts[p];
+    }
+    return evict_partitions(self, leaves, err);
 }
 
 oc_status oci_group_evict_rest(oci_group_hashed *self, oc_error *err)
 {
-    return evict_from(self, self->first_spilled, err);
+    bool leaves[OCI_GROUP_PARTITIONS_MAX] = {false};
+    for (int32_t p = self->first_spilled; p < 1 << self->bits; p++) {
+        leaves[p] = true;
+    }
+    return evict_partitions(self, leaves, err);
 }
 
 /* ---- while groups are given out -------------------------------------------------------------- */
+
+static oc_status shed_partition(oci_group_hashed *self, int64_t start, int64_t end, oc_error *err)
+{
+    oci_group_runs runs = {0};
+    oc_status status = oci_group_write_run(self, self->order + start, end - start, &runs, err);
+    if (status == OC_OK) {
+        status = oci_group_push(self, &runs, self->bits_done + self->bits, err);
+    }
+    oci_group_runs_deinit(self, &runs);
+    return status;
+}
+
+static oc_status shed_partitions(oci_group_hashed *self, oc_error *err)
+{
+    for (int32_t p = (1 << self->bits) - 1; p >= 0 && self->order_n > self->order_at; p--) {
+        int64_t start = oci_max64(self->order_n - self->counts[p], self->order_at);
+        if (start < self->order_n) {
+            OC_TRY(shed_partition(self, start, self->order_n, err));
+        }
+        self->order_n = start; /* these are on disk now, whatever comes */
+    }
+    return OC_OK;
+}
 
 oc_status oci_group_shed(oci_group_hashed *self, oc_error *err)
 {
     if (self->bits == 0) {
         return OC_EBUDGET;
     }
-    int64_t end = self->order_n;
-    for (int32_t p = (1 << self->bits) - 1; p >= 0 && end > self->order_at; p--) {
-        int64_t start = oci_max64(end - self->counts[p], self->order_at);
-        if (start < end) {
-            oci_group_runs runs = {0};
-            oc_status status =
-                oci_group_write_run(self, self->order + start, end - start, &runs, err);
-            if (status == OC_OK) {
-                status = oci_group_push(self, &runs, self->bits_done + self->bits, err);
-            }
-            oci_group_runs_deinit(self, &runs);
-            OC_TRY(status);
-        }
-        /* From here on these are on disk, whatever comes. */
-        end = start;
-        self->order_n = end;
-    }
+    OC_TRY(oci_group_begin_writing(self, err));
+    oc_status status = shed_partitions(self, err);
+    oci_run_writer_unreserve(self->writer);
+    OC_TRY(status);
     oci_group_stop_giving(self);
     oci_group_clear(self);
     return OC_OK;

@@ -10,12 +10,10 @@
 
 #include "base/bits.h"
 #include "base/tiny.h"
-#include "ops/group/group.h"
+#include "ops/group/group_hashed_internal.h"
 #include "support/arrow_maker.h"
 
 #define MIB ((int64_t)1 << 20)
-
-extern uint64_t oci_group_hash_mask;
 
 typedef struct fixture {
     oci_env env;
@@ -241,24 +239,36 @@ static void equal_hashes_are_still_different_groups(void **state)
              20,
              {.keys = key_columns, .n_keys = 2, .aggregates = aggregates, .n_aggregates = 1}};
     outcome plain = run(&j, 64 * MIB, 100);
-    oci_group_hash_mask = UINT64_C(0xFFF0000000000000);
+    oci_group_hash_masks[0] = UINT64_C(0xFFF0000000000000);
     outcome few = run(&j, 64 * MIB, 100);
     check_same(&j, &few, MIB, 100, false);
-    oci_group_hash_mask = 0;
+    oci_group_hash_masks[0] = 0;
     outcome one = run(&j, 64 * MIB, 100);
-    oci_group_hash_mask = UINT64_MAX;
+    oci_group_hash_masks[0] = UINT64_MAX;
     assert_int_equal(plain.rows, few.rows);
     assert_int_equal(plain.rows, one.rows);
+}
+
+static void where_one_hash_is_used_up_the_next_parts_groups(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"k=l", "s=u"};
+    job j = {columns, 2, 20, 500, 0, 200, {.keys = key_columns, .n_keys = 2}};
+    oci_group_hash_masks[0] = UINT64_C(0x8000000000000001);
+    outcome expected = run(&j, 64 * MIB, 100);
+    assert_int_equal(expected.spilled_rows, 0);
+    check_same(&j, &expected, MIB, 100, true);
+    oci_group_hash_masks[0] = UINT64_MAX;
 }
 
 static void groups_that_no_hash_can_part_are_an_error_that_names_a_limit(void **state)
 {
     (void)state;
     static const char *const columns[] = {"k=l", "s=u"};
-    job j = {columns, 2, 40, 1000, 0, 200, {.keys = key_columns, .n_keys = 2}};
-    oci_group_hash_mask = 0;
+    job j = {columns, 2, 20, 500, 0, 200, {.keys = key_columns, .n_keys = 2}};
+    oci_group_hash_masks[0] = oci_group_hash_masks[1] = 0;
     outcome got = run(&j, MIB, 100);
-    oci_group_hash_mask = UINT64_MAX;
+    oci_group_hash_masks[0] = oci_group_hash_masks[1] = UINT64_MAX;
     assert_int_equal(got.status, OC_EBUDGET);
     assert_non_null(strstr(got.message, "is enough"));
 }
@@ -395,6 +405,7 @@ int main(void)
         cmocka_unit_test(every_mergeable_aggregate_is_the_same_spilled),
         cmocka_unit_test(estimates_of_many_groups_spill),
         cmocka_unit_test(equal_hashes_are_still_different_groups),
+        cmocka_unit_test(where_one_hash_is_used_up_the_next_parts_groups),
         cmocka_unit_test(groups_that_no_hash_can_part_are_an_error_that_names_a_limit),
         cmocka_unit_test(long_strings_as_keys_and_states),
         cmocka_unit_test(without_keys_there_is_one_row_even_of_nothing),
