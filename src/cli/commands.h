@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 
+int oci_cli_run_sql(const oci_cli_options *options);
 int oci_cli_sort(const oci_cli_options *options);
 int oci_cli_convert(const oci_cli_options *options);
 int oci_cli_inspect(const oci_cli_options *options);

@@ -32,8 +32,7 @@ static const char *extension_of(const char *path)
     return dot != NULL ? dot + 1 : "";
 }
 
-/* The format that the library will find in a name; OC_FORMAT_AUTO when the name does not say. */
-static oc_format format_of_name(const char *path)
+oc_format oci_cli_format_of_name(const char *path)
 {
     oc_format format = OC_FORMAT_AUTO;
     bool known = oc_format_parse(extension_of(path), &format);
@@ -53,7 +52,7 @@ static oc_format choose_format(const oci_cli_options *options, const oci_cli_out
     if (output->is_stdout) {
         return output->on_terminal ? OC_FORMAT_TABLE : OC_FORMAT_CSV;
     }
-    return format_of_name(output->path);
+    return oci_cli_format_of_name(output->path);
 }
 
 static void fill_write_options(const oci_cli_options *options, oci_cli_output *output,
@@ -234,7 +233,8 @@ int oci_cli_begin_job(oci_cli_job *job, const oci_cli_options *options, const ch
         fprintf(stderr, "outcore: %s\n", job->error.message);
         return oci_cli_exit_code(status);
     }
-    oci_cli_watch_signals(cancel_context, job->context, has_dash(paths, n_paths), job->writes_stdout);
+    oci_cli_watch_signals(cancel_context, job->context, has_dash(paths, n_paths),
+                          job->writes_stdout);
     return OCI_CLI_EXIT_OK;
 }
 

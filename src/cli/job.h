@@ -37,6 +37,9 @@ typedef struct oci_cli_job {
 int oci_cli_resolve_output(const oci_cli_options *options, const char *path,
                            oci_cli_output *output);
 
+/* The format that the library will find in a name; OC_FORMAT_AUTO when the name does not say. */
+oc_format oci_cli_format_of_name(const char *path);
+
 /* Checks that the inputs can be read, before anything is made. The result is an exit code. */
 int oci_cli_check_inputs(const oci_cli_options *options, const char *const *paths, size_t n_paths);
 

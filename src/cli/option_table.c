@@ -11,6 +11,9 @@
 #define CODEC_BYTES   32 /* longer than the name of any codec */
 #define READS_FILES   (OCI_CLI_BIT(OCI_CLI_SORT) | OCI_CLI_BIT(OCI_CLI_CONVERT))
 #define TAKES_FILES   (READS_FILES | OCI_CLI_BIT(OCI_CLI_INSPECT))
+#define TAKES_SQL     OCI_CLI_BIT(OCI_CLI_NONE)
+#define GIVES_ROWS    (READS_FILES | TAKES_SQL)
+#define WORKS         (TAKES_FILES | TAKES_SQL)
 #define ANY_COMMAND   (~0u)
 #define FIELD(member) offsetof(oci_cli_options, member)
 
@@ -56,6 +59,13 @@ static bool take_item(const oci_cli_option *option, void *field, const char *val
     }
     snprintf(why, OCI_CLI_WHY_BYTES, "out of memory");
     return false;
+}
+
+/* A source of SQL; its kind is what help calls the value. */
+static bool take_source(const oci_cli_option *option, void *field, const char *value,
+                        char why[OCI_CLI_WHY_BYTES])
+{
+    return take_item(option, field, option->value, why) && take_item(option, field, value, why);
 }
 
 static bool take_size(const oci_cli_option *option, void *field, const char *value,
@@ -233,6 +243,7 @@ static const oci_cli_choice progress_modes[] = {
     {NULL, 0},
 };
 
+static const char group_sql[] = "SQL";
 static const char group_work[] = "Sorting";
 static const char group_input[] = "Input";
 static const char group_output[] = "Output";
@@ -242,6 +253,22 @@ static const char group_reports[] = "Reports";
 /* An entry is a few lines, not one for each field. */
 /* clang-format off */
 const oci_cli_option oci_cli_option_table[] = {
+    {.letter = 'c', .name = "command", .value = OCI_CLI_TEXT, .group = group_sql,
+     .commands = TAKES_SQL,
+     .take = take_source, .offset = FIELD(sources),
+     .help = "run SQL, or a dot command, and exit; repeated, in order. Words that are no command are "
+             "SQL too"},
+    {.letter = 'f', .name = "file", .value = OCI_CLI_SCRIPT, .group = group_sql,
+     .commands = TAKES_SQL,
+     .take = take_source, .offset = FIELD(sources),
+     .help = "run the statements of FILE and exit; - is standard input"},
+    {.name = "continue", .group = group_sql, .commands = TAKES_SQL,
+     .take = take_flag, .offset = FIELD(go_on),
+     .help = "go on after a statement that failed; the exit code is that of the first one"},
+    {.name = "no-config", .group = group_sql, .commands = TAKES_SQL,
+     .take = take_flag, .offset = FIELD(no_config),
+     .help = "interactive: do not read the configuration file"},
+
     {.letter = 'k', .name = "by", .value = "KEYS", .group = group_work,
      .commands = OCI_CLI_BIT(OCI_CLI_SORT),
      .take = take_item, .offset = FIELD(by),
@@ -280,80 +307,80 @@ const oci_cli_option oci_cli_option_table[] = {
              "them"},
 
     {.letter = 'o', .name = "output", .value = "FILE", .group = group_output,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_text, .offset = FIELD(output),
      .help = "write to FILE, which appears when it is complete and may be one of the inputs; "
              "default: -, standard output"},
-    {.name = "format", .value = "FORMAT", .group = group_output, .commands = READS_FILES,
+    {.name = "format", .value = "FORMAT", .group = group_output, .commands = GIVES_ROWS,
      .take = take_choice, .offset = FIELD(format), .choices = output_formats,
      .help = "auto, table, csv, tsv, json, ndjson, arrow, arrows, null; auto goes by the name of "
              "FILE; a terminal gets a table, a pipe CSV"},
     {.name = "compression", .value = "none|lz4|zstd", .group = group_output,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_choice, .offset = FIELD(compression), .choices = body_codecs,
      .help = "of Arrow output; default: none"},
-    {.name = "output-delimiter", .value = "C", .group = group_output, .commands = READS_FILES,
+    {.name = "output-delimiter", .value = "C", .group = group_output, .commands = GIVES_ROWS,
      .take = take_delimiter, .offset = FIELD(output_delimiter),
      .help = "as --delimiter, for the output alone"},
-    {.name = "output-header", .value = "yes|no", .group = group_output, .commands = READS_FILES,
+    {.name = "output-header", .value = "yes|no", .group = group_output, .commands = GIVES_ROWS,
      .take = take_choice, .offset = FIELD(output_header), .choices = headers + 1,
      .help = "as --header, for the output alone"},
-    {.name = "output-null", .value = "TEXT", .group = group_output, .commands = READS_FILES,
+    {.name = "output-null", .value = "TEXT", .group = group_output, .commands = GIVES_ROWS,
      .take = take_text, .offset = FIELD(output_null),
      .help = "as --null, for the output alone"},
-    {.name = "maxrows", .value = "N|all", .group = group_output, .commands = READS_FILES,
+    {.name = "maxrows", .value = "N|all", .group = group_output, .commands = GIVES_ROWS,
      .take = take_max_rows, .offset = FIELD(max_rows), .min = 1, .max = INT64_MAX,
      .help = "rows of a table that are shown, the rest is counted; default: 40"},
 
     {.letter = 'm', .name = "memory-limit", .value = "SIZE", .group = group_resources,
-     .commands = TAKES_FILES,
+     .commands = WORKS,
      .take = take_size, .offset = FIELD(memory_limit),
      .help = "memory for the data, with k, m, g or t for powers of 1024; default: the smaller of "
              "80% of the RAM and the cgroup's limit"},
     {.letter = 'd', .name = "disk-limit", .value = "SIZE", .group = group_resources,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_size, .offset = FIELD(disk_limit),
      .help = "spill files may take this much at one time; default: no limit"},
     {.letter = 'T', .name = "temp-dir", .value = "DIR", .group = group_resources,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_item, .offset = FIELD(temp_dirs),
      .help = "folder for spill files; several take turns; default: $OUTCORE_TEMP_DIR, $TMPDIR, "
              "/tmp"},
     {.letter = 't', .name = "threads", .alias = "parallel", .value = "N", .group = group_resources,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_count, .offset = FIELD(threads), .min = 1, .max = 1024,
      .help = "worker threads; default: one per core. The result does not depend on it"},
     {.letter = 'b', .name = "batch-size", .value = "N", .group = group_resources,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_count, .offset = FIELD(batch_rows), .min = 1, .max = INT32_MAX,
      .help = "rows of an output batch at most; default: 8192"},
     {.name = "spill-compression", .value = "CODEC", .group = group_resources,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_spill_codec, .offset = FIELD(spill), .choices = spill_codecs,
      .help = "of spill files: auto, none, lz4, zstd, or zstd with a level as in zstd:3; default: "
              "auto, which measures what takes least time"},
     {.name = "spill-encoding", .value = "ENCODING", .group = group_resources,
-     .commands = READS_FILES,
+     .commands = GIVES_ROWS,
      .take = take_choice, .offset = FIELD(spill_encoding), .choices = spill_encodings,
      .help = "how columns lie in spill files: auto (each as is smallest), plain, lengths (strings "
              "as lengths and bytes); default: auto"},
-    {.name = "no-spill-checksums", .group = group_resources, .commands = READS_FILES,
+    {.name = "no-spill-checksums", .group = group_resources, .commands = GIVES_ROWS,
      .take = take_flag, .offset = FIELD(no_spill_checksums),
      .help = "spill files without checksums"},
-    {.name = "encrypt-spill", .group = group_resources, .commands = READS_FILES,
+    {.name = "encrypt-spill", .group = group_resources, .commands = GIVES_ROWS,
      .take = take_flag, .offset = FIELD(encrypt_spill),
      .help = "encrypt spill files with a random key that is kept in memory only"},
 
-    {.letter = 'q', .name = "quiet", .group = group_reports, .commands = TAKES_FILES,
+    {.letter = 'q', .name = "quiet", .group = group_reports, .commands = WORKS,
      .take = take_flag, .offset = FIELD(quiet),
      .help = "no progress line; errors are still told"},
-    {.name = "progress", .value = "auto|on|off", .group = group_reports, .commands = READS_FILES,
+    {.name = "progress", .value = "auto|on|off", .group = group_reports, .commands = GIVES_ROWS,
      .take = take_choice, .offset = FIELD(progress), .choices = progress_modes,
      .help = "a progress line on standard error after 2 seconds; auto: when that is a terminal"},
-    {.name = "timer", .group = group_reports, .commands = TAKES_FILES,
+    {.name = "timer", .group = group_reports, .commands = WORKS,
      .take = take_flag, .offset = FIELD(timer),
      .help = "print the time taken on standard error"},
-    {.name = "stats", .group = group_reports, .commands = READS_FILES,
+    {.name = "stats", .group = group_reports, .commands = GIVES_ROWS,
      .take = take_flag, .offset = FIELD(stats),
      .help = "after success, print a line of JSON with rows, time, memory and spilling on "
              "standard error, as its last line"},
@@ -363,12 +390,6 @@ const oci_cli_option oci_cli_option_table[] = {
     {.letter = 'V', .name = "version", .group = group_reports, .commands = ANY_COMMAND,
      .take = take_flag, .offset = FIELD(version),
      .help = "print the version and exit"},
-
-    /* Known so that they get a better answer than "unknown option". */
-    {.letter = 'c', .value = "SQL", .commands = ANY_COMMAND,
-     .take = take_item, .offset = FIELD(sql)},
-    {.letter = 'f', .value = "FILE", .commands = ANY_COMMAND,
-     .take = take_item, .offset = FIELD(sql)},
 };
 /* clang-format on */
 

@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 
-#define OCI_CLI_N_OPTIONS 33
+#define OCI_CLI_N_OPTIONS 35
 #define OCI_CLI_WHY_BYTES 256
 
 /* Commands as bits, so that an option can name those that take it. */

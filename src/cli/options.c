@@ -6,7 +6,7 @@
  *             |    |     |       value into the field at `offset`
  *             |    |     word: an input file
  *             |    letter with its value attached
- *             the first word is the command
+ *             the first word is the command; when it is none, all words are SQL
  *
  * Options and words may come in any order; `--` ends options; a single `-` is a word. Which options
  * a command takes is checked at the end, when the command is known. After --help nothing is an
@@ -155,11 +155,6 @@ int oci_cli_usage_error(const oci_cli_options *options, const char *format, ...)
     return OCI_CLI_EXIT_USAGE;
 }
 
-static int refuse_sql(const oci_cli_options *options)
-{
-    return oci_cli_usage_error(options, "SQL is not supported yet; use \"outcore sort\"");
-}
-
 /* Stores the value. `typed` is the option as the user wrote it, for messages. */
 static int store_option(arguments *args, const oci_cli_option *option, const char *typed,
                         const char *value)
@@ -257,28 +252,56 @@ static int parse_letters(arguments *args, const char *argument)
     return OCI_CLI_EXIT_OK;
 }
 
+/* More than one word in one, or a dot command: names of commands and files seldom look like this. */
+static bool looks_like_sql(const char *word)
+{
+    return strpbrk(word, " \t\n;(") != NULL || word[0] == '\\' ||
+           (word[0] == '.' && word[1] >= 'a' && word[1] <= 'z' && strpbrk(word, "./") == word &&
+            strpbrk(word + 1, "./") == NULL);
+}
+
+static int refuse_word(const arguments *args, const char *word)
+{
+    const char *near = nearest_command(word);
+    if (near == NULL && strpbrk(word, "./") != NULL) {
+        return oci_cli_usage_error(args->options,
+                                   "unknown command \"%s\"; to see what is in a file: outcore "
+                                   "\"SELECT * FROM '%s'\"",
+                                   word, word);
+    }
+    return oci_cli_usage_error(args->options, "unknown command \"%s\"%s%s%s", word,
+                               near ? "; did you mean \"" : "", near ? near : "",
+                               near ? "\"?" : "");
+}
+
+static int append_word(oci_cli_list *list, const char *word)
+{
+    if (!oci_cli_append(list, word)) {
+        fputs("outcore: out of memory\n", stderr);
+        return OCI_CLI_EXIT_SYSTEM;
+    }
+    return OCI_CLI_EXIT_OK;
+}
+
+/* The first word is a command or SQL, and by it all are. */
 static int parse_word(arguments *args, const char *word)
 {
     oci_cli_options *options = args->options;
-    if (args->has_command) {
-        if (!oci_cli_append(&options->words, word)) {
-            fputs("outcore: out of memory\n", stderr);
-            return OCI_CLI_EXIT_SYSTEM;
+    if (!args->has_command) {
+        args->has_command = true;
+        options->command = oci_cli_find_command(word);
+        if (options->command != OCI_CLI_NONE) {
+            return OCI_CLI_EXIT_OK;
         }
-        return OCI_CLI_EXIT_OK;
+        if (!looks_like_sql(word) && options->sources.n == 0) {
+            return refuse_word(args, word);
+        }
     }
-    args->has_command = true;
-    options->command = oci_cli_find_command(word);
     if (options->command != OCI_CLI_NONE) {
-        return OCI_CLI_EXIT_OK;
+        return append_word(&options->words, word);
     }
-    if (strpbrk(word, " \t\n;(") != NULL) {
-        return refuse_sql(options);
-    }
-    const char *near = nearest_command(word);
-    return oci_cli_usage_error(options, "unknown command \"%s\"%s%s%s", word,
-                               near ? "; did you mean \"" : "", near ? near : "",
-                               near ? "\"?" : "");
+    int code = append_word(&options->sources, OCI_CLI_TEXT);
+    return code == OCI_CLI_EXIT_OK ? append_word(&options->sources, word) : code;
 }
 
 static int parse_arguments(arguments *args)
@@ -320,7 +343,13 @@ static int check_options_of_command(const arguments *args)
     oci_cli_command command = args->options->command;
     for (size_t i = 0; i < OCI_CLI_N_OPTIONS; i++) {
         const oci_cli_option *option = &oci_cli_option_table[i];
-        if ((args->seen >> i & 1) != 0 && (option->commands & OCI_CLI_BIT(command)) == 0) {
+        bool fits = (args->seen >> i & 1) == 0 || (option->commands & OCI_CLI_BIT(command)) != 0;
+        if (!fits && command == OCI_CLI_NONE) {
+            return oci_cli_usage_error(args->options,
+                                       "option \"--%s\" belongs to a command, and none is given",
+                                       option->name);
+        }
+        if (!fits) {
             return oci_cli_usage_error(args->options,
                                        "command \"%s\" does not take option \"--%s\"",
                                        oci_cli_command_name(command), option->name);
@@ -341,19 +370,13 @@ int oci_cli_parse_options(int argc, char **argv, oci_cli_options *options)
         find_command_after_help(&args);
         return OCI_CLI_EXIT_OK;
     }
-    if (options->sql.n > 0) {
-        return refuse_sql(options);
-    }
-    if (options->command == OCI_CLI_NONE || options->version) {
-        return OCI_CLI_EXIT_OK;
-    }
-    return check_options_of_command(&args);
+    return options->version ? OCI_CLI_EXIT_OK : check_options_of_command(&args);
 }
 
 void oci_cli_free_options(oci_cli_options *options)
 {
     free(options->words.items);
-    free(options->sql.items);
+    free(options->sources.items);
     free(options->by.items);
     free(options->temp_dirs.items);
     *options = (oci_cli_options){0};

@@ -21,7 +21,7 @@ enum {
 };
 
 typedef enum oci_cli_command {
-    OCI_CLI_NONE,
+    OCI_CLI_NONE, /* no word for a command: SQL */
     OCI_CLI_SORT,
     OCI_CLI_CONVERT,
     OCI_CLI_INSPECT,
@@ -49,6 +49,9 @@ typedef struct oci_cli_list {
     size_t n;
 } oci_cli_list;
 
+#define OCI_CLI_TEXT   "SQL"
+#define OCI_CLI_SCRIPT "FILE"
+
 /* The value of --spill-compression. */
 typedef struct oci_cli_spill {
     oc_codec codec;
@@ -56,11 +59,16 @@ typedef struct oci_cli_spill {
 } oci_cli_spill;
 
 typedef struct oci_cli_options {
-    oci_cli_command command; /* OCI_CLI_NONE: no word was given */
-    bool help;               /* --help came up; what stands behind it was not looked at */
+    oci_cli_command command;
+    bool help; /* --help came up; what stands behind it was not looked at */
     bool version;
     oci_cli_list words; /* what is no option, without the command */
-    oci_cli_list sql;   /* -c and -f */
+
+    /* SQL: what to run, in order. Of each source two items: OCI_CLI_TEXT or OCI_CLI_SCRIPT, and the
+     * text or the name of the file. */
+    oci_cli_list sources;
+    bool go_on; /* after errors */
+    bool no_config;
 
     /* input */
     int input_format; /* oc_format */

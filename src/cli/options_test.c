@@ -60,6 +60,38 @@ static void parse_fills_all_kinds_of_options(void **state)
     oci_cli_free_options(&o);
 }
 
+static void parse_keeps_the_order_of_sql(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {OCI_CLI_TEXT, "a", OCI_CLI_SCRIPT, "b.sql",
+                                           OCI_CLI_TEXT, "c", OCI_CLI_TEXT,   "VALUES(1)"};
+    oci_cli_options o;
+    assert_int_equal(parse_text("-c a -f b.sql --command c VALUES(1) --no-config", &o),
+                     OCI_CLI_EXIT_OK);
+    assert_int_equal(o.command, OCI_CLI_NONE);
+    assert_true(o.no_config);
+    assert_int_equal(o.sources.n, 8);
+    for (size_t i = 0; i < 8; i++) {
+        assert_string_equal(o.sources.items[i], expected[i]);
+    }
+    oci_cli_free_options(&o);
+}
+
+static void parse_tells_sql_from_commands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n_sources;
+    } cases[] = {{"VALUES(1)", 2}, {".tables", 2}, {"\\d", 2}, {"sort", 0}, {"", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        oci_cli_options o;
+        assert_int_equal(parse_text(cases[i].text, &o), OCI_CLI_EXIT_OK);
+        assert_int_equal(o.sources.n, cases[i].n_sources);
+        oci_cli_free_options(&o);
+    }
+}
+
 static void parse_leaves_what_is_not_given_unset(void **state)
 {
     (void)state;
@@ -91,7 +123,11 @@ static void parse_refuses_wrong_usage(void **state)
     (void)state;
     static const char *const wrong[] = {
         "srot",
-        "-c x",
+        "data.csv",
+        "-c",
+        "sort -c x",
+        "--limit 3",
+        "-c x --by a",
         "sort --lim",
         "sort -m",
         "sort -m 1x",
@@ -176,6 +212,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parse_fills_all_kinds_of_options),
+        cmocka_unit_test(parse_keeps_the_order_of_sql),
+        cmocka_unit_test(parse_tells_sql_from_commands),
         cmocka_unit_test(parse_leaves_what_is_not_given_unset),
         cmocka_unit_test(parse_takes_words_behind_two_dashes),
         cmocka_unit_test(parse_refuses_wrong_usage),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/progress.h"
@@ -151,7 +152,8 @@ void oci_cli_init_progress(oci_cli_progress *progress, const oci_cli_options *op
     *progress = (oci_cli_progress){.in_place = terminal && capable,
                                    .busy = ATOMIC_FLAG_INIT,
                                    .row_limit = options->limit,
-                                   .next_time = FIRST_LINE_SECONDS};
+                                   .next_time = FIRST_LINE_SECONDS,
+                                   .statement_began = -1};
     progress->enabled =
         options->progress == OCI_CLI_PROGRESS_ON ||
         (options->progress == OCI_CLI_PROGRESS_AUTO && progress->in_place && !options->quiet);
@@ -173,12 +175,42 @@ static void print_line(oci_cli_progress *progress, line *out)
     progress->shown = true;
 }
 
-void oci_cli_show_progress(const oc_progress *now, void *arg)
+static double monotonic_seconds(void)
 {
-    oci_cli_progress *progress = arg;
-    if (atomic_flag_test_and_set(&progress->busy)) {
-        return; /* somebody else is at it */
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What the statement did, out of what the session did. Counters that are smaller than before are those
+ * of another context, which has just begun. */
+static oc_progress since_statement(oci_cli_progress *progress, const oc_progress *told)
+{
+    oc_progress now = *told;
+    const oc_progress *base = &progress->base;
+    bool same = told->input_rows >= progress->last.input_rows &&
+                told->seconds >= progress->last.seconds;
+    if (!same) {
+        progress->base = (oc_progress){0};
     }
+    if (progress->statement_began >= 0) {
+        progress->shift = told->seconds - (monotonic_seconds() - progress->statement_began);
+        progress->statement_began = -1;
+    }
+    progress->last = *told;
+    now.input_bytes -= base->input_bytes;
+    if (now.input_bytes_total >= 0 && base->input_bytes_total > 0) {
+        now.input_bytes_total -= base->input_bytes_total;
+    }
+    now.input_rows -= base->input_rows;
+    now.output_rows -= base->output_rows;
+    now.spilled_bytes -= base->spilled_bytes;
+    now.seconds -= progress->shift;
+    return now;
+}
+
+static void show_line(oci_cli_progress *progress, const oc_progress *now)
+{
     /* The time left is by the pace of one phase: reading bytes, or giving out rows. */
     const char *phase = now->output_rows > 0 ? "output" : "input";
     if (progress->phase != phase) {
@@ -191,7 +223,26 @@ void oci_cli_show_progress(const oc_progress *now, void *arg)
         print_line(progress, &out);
         progress->next_time = progress->in_place ? now->seconds : now->seconds + FILE_LINE_SECONDS;
     }
+}
+
+void oci_cli_show_progress(const oc_progress *told, void *arg)
+{
+    oci_cli_progress *progress = arg;
+    if (atomic_flag_test_and_set(&progress->busy)) {
+        return; /* somebody else is at it */
+    }
+    oc_progress now = since_statement(progress, told);
+    show_line(progress, &now);
     atomic_flag_clear(&progress->busy);
+}
+
+void oci_cli_restart_progress(oci_cli_progress *progress)
+{
+    progress->stopped = false;
+    progress->phase = NULL;
+    progress->next_time = FIRST_LINE_SECONDS;
+    progress->statement_began = monotonic_seconds();
+    progress->base = progress->last;
 }
 
 void oci_cli_stop_progress(oci_cli_progress *progress)

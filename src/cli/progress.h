@@ -26,12 +26,20 @@ typedef struct oci_cli_progress {
     double next_time;   /* seconds of oc_progress at which the next line may come */
     double phase_began; /* same clock */
     const char *phase;
+    /* A session does one statement after the other, on counters that go on: */
+    double statement_began; /* monotonic clock; < 0 once `shift` is known, or when there is none */
+    double shift;           /* seconds of oc_progress when the statement began */
+    oc_progress last;       /* as the library told it */
+    oc_progress base;       /* `last` of the statement before */
 } oci_cli_progress;
 
 void oci_cli_init_progress(oci_cli_progress *progress, const oci_cli_options *options);
 
 /* An oc_progress_callback; `arg` is the oci_cli_progress. */
 void oci_cli_show_progress(const oc_progress *now, void *arg);
+
+/* Begins the line of another statement of the same session. */
+void oci_cli_restart_progress(oci_cli_progress *progress);
 
 /* Wipes the line. May be called more than once. */
 void oci_cli_stop_progress(oci_cli_progress *progress);
