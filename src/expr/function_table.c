@@ -1,0 +1,8 @@
+/* See function.h: all tables, in the order in which they are asked. */
+#include "expr/function_table.h"
+
+const oci_function *const oci_function_tables[] = {
+    oci_functions_arithmetic,
+    oci_functions_compare,
+    NULL,
+};
