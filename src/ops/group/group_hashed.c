@@ -1,6 +1,6 @@
-/* Hashed grouping as a stream: taking rows, and the order of the work.
+/* Hashed grouping as a stream: making it, and the order of the work.
  *
- *   slice of the input -> keys -> hashes -> groups of the table -> states          (here)
+ *   slice of the input -> keys -> hashes -> groups of the table -> states          (group_hashed_take.c)
  *      budget refuses -> the highest partitions are spilled, the slice is tried    (group_hashed_spill.c)
  *                        again
  *   end of input -> partitions in memory are given out in the order of the hash    (group_hashed_give.c)
@@ -33,8 +33,6 @@
 /* A partition smaller than this makes runs of tiny blocks. */
 #define PARTITION_BYTES_MIN ((int64_t)128 << 10)
 
-uint64_t oci_group_hash_masks[OCI_GROUP_HASHES] = {UINT64_MAX, UINT64_MAX};
-
 /* ---- making and closing ---------------------------------------------------------------------- */
 
 static oc_status out_of_memory(oc_error *err)
@@ -42,64 +40,81 @@ static oc_status out_of_memory(oc_error *err)
     OC_FAIL(err, OC_ENOMEM, "could not set up a grouping: out of memory");
 }
 
-static oc_status copy_arguments(oci_group_hashed *self, const oci_group_plan *plan, oc_error *err)
+static oc_status copy_keys(oci_group_hashed *self, const oci_group_plan *plan, oc_error *err)
 {
     self->n_keys = plan->n_keys;
     self->input_keys = calloc((size_t)plan->n_keys + 1, sizeof *self->input_keys);
     self->spill_keys = calloc((size_t)plan->n_keys + 1, sizeof *self->spill_keys);
-    self->arguments = calloc((size_t)plan->n_aggregates + 1, sizeof *self->arguments);
-    self->aggregators = calloc((size_t)plan->n_aggregates + 1, sizeof(oci_aggregator *));
-    if (self->input_keys == NULL || self->spill_keys == NULL || self->arguments == NULL ||
-        self->aggregators == NULL) {
+    if (self->input_keys == NULL || self->spill_keys == NULL) {
         return out_of_memory(err);
     }
     for (int32_t k = 0; k < plan->n_keys; k++) {
         self->input_keys[k].column = plan->keys[k];
         self->spill_keys[k].column = k;
     }
+    OC_TRY(oci_row_key_check(self->input->schema, self->input_keys, plan->n_keys, err));
+    return oci_row_keys_schema(self->input->schema, self->input_keys, self->n_keys,
+                               &self->key_schema, err);
+}
+
+static oc_status make_aggregators(oci_group_hashed *self, const oci_group_plan *plan,
+                                  const oci_group_stage *stage, oc_error *err)
+{
+    self->arguments = calloc((size_t)plan->n_aggregates + 1, sizeof *self->arguments);
+    self->aggregators = calloc((size_t)plan->n_aggregates + 1, sizeof(oci_aggregator *));
+    if (self->arguments == NULL || self->aggregators == NULL) {
+        return out_of_memory(err);
+    }
     for (int32_t i = 0; i < plan->n_aggregates; i++) {
         const oci_aggregate *aggregate = &plan->aggregates[i];
+        int32_t state = stage->states == NULL ? -1 : stage->states[i];
         self->arguments[i] =
             (oci_group_argument){.n = aggregate->n_args,
                                  .columns = {aggregate->args[0], aggregate->args[1]},
-                                 .filter = aggregate->filter};
-        OC_TRY(oci_aggregator_create(aggregate, self->input->schema, self->mem,
-                                     &self->aggregators[i], err));
+                                 .filter = aggregate->filter,
+                                 .state = state};
+        const oci_schema *schema = state < 0 ? self->input->schema : stage->origin;
+        OC_TRY(oci_aggregator_create(aggregate, schema, self->mem, &self->aggregators[i], err));
         self->n_aggregates = i + 1;
     }
     return OC_OK;
 }
 
-static oc_status make_spill_schema(oci_group_hashed *self, oc_error *err)
+static oc_status copy_fields(const oci_schema *from, oci_field *fields, int32_t *n, oc_error *err)
 {
-    int32_t n = self->key_schema->n_fields;
-    for (int32_t i = 0; i < self->n_aggregates; i++) {
-        n += self->aggregators[i]->states->n_fields;
+    for (int32_t i = 0; i < from->n_fields; i++) {
+        OC_TRY(oci_field_copy(&from->fields[i], &fields[*n], err));
+        ++*n;
     }
-    oci_field *fields = calloc((size_t)n + 1, sizeof *fields);
+    return OC_OK;
+}
+
+/* Keys, then states or results. */
+static oc_status make_schema(oci_group_hashed *self, bool is_partial, oci_schema **out,
+                             oc_error *err)
+{
+    int32_t room = self->n_keys + 1;
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        room += is_partial ? self->aggregators[i]->states->n_fields : 1;
+    }
+    oci_field *fields = calloc((size_t)room, sizeof *fields);
     if (fields == NULL) {
         return out_of_memory(err);
     }
-    oc_status status = OC_OK;
-    int32_t made = 0;
-    for (int32_t k = 0; status == OC_OK && k < self->key_schema->n_fields; k++, made++) {
-        status = oci_field_copy(&self->key_schema->fields[k], &fields[made], err);
-        fields[made].nullable = true;
-    }
+    int32_t n = 0;
+    oc_status status = copy_fields(self->key_schema, fields, &n, err);
     for (int32_t i = 0; status == OC_OK && i < self->n_aggregates; i++) {
         const oci_aggregator *aggregator = self->aggregators[i];
-        for (int32_t s = 0; status == OC_OK && s < aggregator->states->n_fields; s++, made++) {
-            status = oci_field_copy(&aggregator->states->fields[s], &fields[made], err);
-        }
+        status = copy_fields(is_partial ? aggregator->states : aggregator->result, fields, &n, err);
     }
     if (status != OC_OK) {
-        for (int32_t i = 0; i < made; i++) {
+        for (int32_t i = 0; i < n; i++) {
             oci_field_deinit(&fields[i]);
         }
         free(fields);
         return status;
     }
-    return oci_schema_create(fields, n, NULL, 0, &self->spill_schema, err);
+    return oci_schema_create(fields, n, NULL, 0, out, err);
 }
 
 static int32_t bits_for(const oci_group_hashed *self)
@@ -128,15 +143,17 @@ static oc_status make_slice_lists(oci_group_hashed *self, oc_error *err)
     return OC_OK;
 }
 
-static oc_status init(oci_group_hashed *self, const oci_group_plan *plan, oc_error *err)
+static oc_status init(oci_group_hashed *self, const oci_group_plan *plan,
+                      const oci_group_stage *stage, oc_error *err)
 {
     const oci_schema *input = self->input->schema;
-    OC_TRY(oci_group_schema(input, plan, &self->base.schema, err));
     OC_TRY(oci_mem_open(self->env->budget, "group", &self->mem, err));
     self->workspace.mem = self->mem;
-    OC_TRY(copy_arguments(self, plan, err));
-    OC_TRY(oci_row_keys_schema(input, self->input_keys, self->n_keys, &self->key_schema, err));
-    OC_TRY(make_spill_schema(self, err));
+    self->is_partial = stage->is_partial;
+    OC_TRY(copy_keys(self, plan, err));
+    OC_TRY(make_aggregators(self, plan, stage, err));
+    OC_TRY(make_schema(self, stage->is_partial, &self->base.schema, err));
+    OC_TRY(make_schema(self, true, &self->spill_schema, err));
     OC_TRY(oci_group_table_create(oci_row_key_stride(input, self->input_keys, self->n_keys),
                                   self->mem, &self->table, err));
     OC_TRY(oci_worker_create(self->env->threads, &self->worker, err));
@@ -160,6 +177,14 @@ static int64_t group_reclaim(void *arg, int64_t bytes);
 oc_status oci_group_hashed_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input,
                                 const oci_group_plan *plan, oci_stream **out, oc_error *err)
 {
+    static const oci_group_stage whole = {0};
+    return oci_group_stage_open(env, manager, input, plan, &whole, out, err);
+}
+
+oc_status oci_group_stage_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input,
+                               const oci_group_plan *plan, const oci_group_stage *stage,
+                               oci_stream **out, oc_error *err)
+{
     oci_group_hashed *self = calloc(1, sizeof *self);
     if (self == NULL) {
         oci_stream_close(input);
@@ -173,7 +198,7 @@ oc_status oci_group_hashed_open(const oci_env *env, oci_spill_manager *manager, 
     pthread_mutex_init(&self->lock, NULL);
     self->reclaimer = (oci_reclaimer){.held = group_held, .reclaim = group_reclaim, .self = self};
     oci_budget_register(env->budget, &self->reclaimer);
-    oc_status status = init(self, plan, err);
+    oc_status status = init(self, plan, stage, err);
     if (status != OC_OK) {
         group_close(&self->base);
         return status;
@@ -251,242 +276,6 @@ static void group_close(oci_stream *stream)
     free(self);
 }
 
-/* ---- taking rows ----------------------------------------------------------------------------- */
-
-static void note_held(oci_group_hashed *self)
-{
-    atomic_store(&self->held, oci_mem_held(self->mem) - self->workspace.bytes);
-}
-
-/* Where the states of aggregate i begin among the columns of a spilled batch. */
-static int32_t first_state(const oci_group_hashed *self, int32_t i)
-{
-    int32_t column = self->n_keys;
-    for (int32_t k = 0; k < i; k++) {
-        column += self->aggregators[k]->states->n_fields;
-    }
-    return column;
-}
-
-static oc_status reserve_states(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
-                                oc_error *err)
-{
-    int64_t n_groups = oci_group_table_size(self->table) + rows->length;
-    for (int32_t i = 0; i < self->n_aggregates; i++) {
-        oci_aggregator *aggregator = self->aggregators[i];
-        const oci_group_argument *argument = &self->arguments[i];
-        const oci_column *args[2] = {NULL, NULL};
-        const oci_column *state = is_merge ? &rows->columns[first_state(self, i)] : NULL;
-        for (int32_t a = 0; !is_merge && a < argument->n; a++) {
-            args[a] = &rows->columns[argument->columns[a]];
-        }
-        OC_TRY(aggregator->ops->reserve(aggregator, n_groups, is_merge ? NULL : args, state,
-                                        rows->length, err));
-    }
-    return OC_OK;
-}
-
-/* Groups of the rows that an aggregate's FILTER lets through. */
-static const uint32_t *filter_groups(oci_group_hashed *self, const oci_batch *rows, int32_t filter)
-{
-    if (filter < 0) {
-        return self->groups;
-    }
-    const oci_column *column = &rows->columns[filter];
-    for (int64_t i = 0; i < rows->length; i++) {
-        bool passes = !oci_column_is_null(column, i) &&
-                      oci_bit_get(column->values, column->offset + i);
-        self->filtered[i] = passes ? self->groups[i] : OCI_GROUP_NONE;
-    }
-    return self->filtered;
-}
-
-static oc_status update_states(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
-                               oc_error *err)
-{
-    for (int32_t i = 0; i < self->n_aggregates; i++) {
-        oci_aggregator *aggregator = self->aggregators[i];
-        const oci_group_argument *argument = &self->arguments[i];
-        if (is_merge) {
-            OC_TRY(aggregator->ops->merge(aggregator, &rows->columns[first_state(self, i)],
-                                          self->groups, rows->length, err));
-            continue;
-        }
-        const oci_column *args[2] = {NULL, NULL};
-        for (int32_t a = 0; a < argument->n; a++) {
-            args[a] = &rows->columns[argument->columns[a]];
-        }
-        const uint32_t *groups = filter_groups(self, rows, argument->filter);
-        OC_TRY(aggregator->ops->update(aggregator, args, groups, rows->length, err));
-    }
-    return OC_OK;
-}
-
-static void hash_keys(oci_group_hashed *self, const oci_row_keys *keys)
-{
-    int32_t which = oci_group_which(self);
-    for (int64_t i = 0; i < keys->length; i++) {
-        int64_t size;
-        const uint8_t *key = oci_row_key_at(keys, i, &size);
-        self->hashes[i] = oci_group_hash(key, size, which);
-    }
-}
-
-static void find_groups(oci_group_hashed *self, const oci_row_keys *keys)
-{
-    int64_t before = oci_group_table_size(self->table);
-    if (self->n_keys == 0) {
-        oci_group_table_find(self->table, keys, self->hashes, 0, 1, self->groups);
-        for (int64_t i = 1; i < keys->length; i++) {
-            self->groups[i] = self->groups[0];
-        }
-    } else {
-        oci_group_table_find(self->table, keys, self->hashes, 0, keys->length, self->groups);
-    }
-    for (int64_t g = before; g < oci_group_table_size(self->table); g++) {
-        self->counts[oci_group_partition(self, oci_group_table_hash(self->table, g))]++;
-    }
-}
-
-/* The longest key or string of one row, roughly: a block of spilled groups may have to be as large. */
-static int64_t widest_value(const oci_row_keys *keys, const oci_batch *rows)
-{
-    int64_t widest = 0;
-    for (int64_t i = 0; keys->stride == 0 && i < keys->length; i++) {
-        widest = oci_max64(widest, (int64_t)keys->offsets[i + 1] - (int64_t)keys->offsets[i]);
-    }
-    int64_t strings = 0;
-    for (int32_t c = 0; c < rows->schema->n_fields; c++) {
-        const oci_column *column = &rows->columns[c];
-        oci_layout layout = oci_field_layout(column->field);
-        if (layout != OCI_LAYOUT_OFFSETS32 && layout != OCI_LAYOUT_OFFSETS64 &&
-            layout != OCI_LAYOUT_VIEWS) {
-            continue;
-        }
-        int64_t longest = 0;
-        for (int64_t i = 0; i < column->length; i++) {
-            int64_t length = 0;
-            if (!oci_column_is_null(column, i)) {
-                (void)oci_column_bytes_at(column, i, &length);
-            }
-            longest = oci_max64(longest, length);
-        }
-        strings += longest;
-    }
-    return widest + strings;
-}
-
-/* Everything that may be refused, then everything that may not. */
-static oc_status add_rows(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
-                          const oci_row_keys *keys, oc_error *err)
-{
-    int64_t key_bytes = keys->stride > 0 ? keys->length * keys->stride
-                                         : (int64_t)keys->offsets[keys->length];
-    self->wide_bytes = oci_max64(self->wide_bytes, widest_value(keys, rows));
-    /* First what spilling takes, so that it is there when the rest is refused. */
-    OC_TRY(oci_group_set_aside(self, rows->length));
-    OC_TRY(oci_group_table_reserve(self->table, rows->length, key_bytes, err));
-    OC_TRY(reserve_states(self, rows, is_merge, err));
-    hash_keys(self, keys);
-    find_groups(self, keys);
-    OC_TRY(update_states(self, rows, is_merge, err));
-    note_held(self);
-    return OC_OK;
-}
-
-static oc_status try_rows(oci_group_hashed *self, const oci_batch *rows, bool is_merge,
-                          oc_error *err)
-{
-    oci_row_keys keys;
-    const oci_sort_key *by = is_merge ? self->spill_keys : self->input_keys;
-    OC_TRY(oci_row_keys_encode(rows, by, self->n_keys, self->mem, NULL, &keys, err));
-    oc_status status = add_rows(self, rows, is_merge, &keys, err);
-    oci_row_keys_deinit(&keys);
-    return status;
-}
-
-static oc_status too_large(const oci_group_hashed *self, oc_error *err)
-{
-    int64_t limit = oci_budget_limit(self->env->budget);
-    int64_t enough = oci_max64(2 * limit, 16 * self->wide_bytes + ((int64_t)1 << 20));
-    char limit_text[OCI_BYTES_TEXT];
-    char enough_text[OCI_BYTES_TEXT];
-    OC_SET(err, OC_EBUDGET,
-           "could not group: one group or one row is too large for the memory limit of %s; a limit "
-           "of %s "
-           "is enough",
-           oci_format_bytes(limit, limit_text), oci_format_bytes_up(enough, enough_text));
-    if (err != NULL) {
-        err->needed_bytes = enough;
-    }
-    return OC_EBUDGET;
-}
-
-/* After a refusal: spills groups, or waits where others have the memory. OC_OK: try again. */
-static oc_status make_room(oci_group_hashed *self, int *steps, oc_error *err)
-{
-    if (oci_group_table_size(self->table) > 0) {
-        oc_status status = oci_group_evict(self, err);
-        if (status != OC_EBUDGET) {
-            return status;
-        }
-    } else {
-        oci_reservation_release(&self->workspace);
-    }
-    oc_status status = oci_share_wait(self->env, self->manager, &self->activity_seen, steps, err);
-    return status == OC_EBUDGET ? too_large(self, err) : status;
-}
-
-static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
-                           bool is_merge, oc_error *err);
-
-static oc_status take_halves(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
-                             bool is_merge, oc_error *err)
-{
-    OC_TRY(take_rows(self, batch, start, n / 2, is_merge, err));
-    return take_rows(self, batch, start + n / 2, n - n / 2, is_merge, err);
-}
-
-/* Rows [start, start + n) of a batch, n <= slice_rows. */
-static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t start, int64_t n,
-                           bool is_merge, oc_error *err)
-{
-    oci_batch *rows;
-    OC_TRY(oci_batch_slice(batch, start, n, &rows, err));
-    oc_status status;
-    int steps = 0;
-    bool halves = false;
-    while ((status = try_rows(self, rows, is_merge, err)) == OC_EBUDGET) {
-        halves = n > 1 && oci_group_table_size(self->table) == 0;
-        status = halves ? OC_OK : make_room(self, &steps, err);
-        if (halves || status != OC_OK) {
-            break;
-        }
-    }
-    oci_batch_release(rows);
-    return halves ? take_halves(self, batch, start, n, is_merge, err) : status;
-}
-
-static oc_status take_batch(oci_group_hashed *self, oci_batch *batch, bool is_merge, oc_error *err)
-{
-    oc_status status = OC_OK;
-    for (int64_t at = 0; status == OC_OK && at < batch->length;) {
-        int64_t n = oci_min64(self->slice_rows, batch->length - at);
-        status = take_rows(self, batch, at, n, is_merge, err);
-        at += n;
-    }
-    oci_batch_release(batch);
-    if (status == OC_OK) {
-        status = oci_env_tick(self->env, err);
-    }
-    if (status == OC_OK && oci_group_table_size(self->table) > 0 &&
-        oci_share_is_passed(self->env, self->manager, oci_mem_held(self->mem))) {
-        status = oci_group_evict(self, err);
-        status = status == OC_EBUDGET ? OC_OK : status;
-    }
-    return status;
-}
-
 /* ---- from input to groups -------------------------------------------------------------------- */
 
 static uintptr_t thread_identity(void)
@@ -504,21 +293,6 @@ static oc_status pull(oci_group_hashed *self, oci_batch **out, oc_error *err)
     return self->status; /* spilling may have failed meanwhile */
 }
 
-/* The one group of a grouping without keys, for when no rows come. */
-static oc_status add_single_group(oci_group_hashed *self, oc_error *err)
-{
-    OC_TRY(oci_group_table_reserve(self->table, 1, 0, err));
-    for (int32_t i = 0; i < self->n_aggregates; i++) {
-        oci_aggregator *aggregator = self->aggregators[i];
-        OC_TRY(aggregator->ops->reserve(aggregator, 1, NULL, NULL, 0, err));
-    }
-    uint32_t offsets[2] = {0, 0};
-    oci_row_keys keys = {.length = 1, .offsets = offsets, .bytes = (const uint8_t *)""};
-    hash_keys(self, &keys);
-    find_groups(self, &keys);
-    return OC_OK;
-}
-
 static oc_status absorb_input(oci_group_hashed *self, oc_error *err)
 {
     oci_env_set_phase(self->env, "reading");
@@ -534,13 +308,13 @@ static oc_status absorb_input(oci_group_hashed *self, oc_error *err)
         if (self->env->progress != NULL) {
             atomic_fetch_add(&self->env->progress->input_rows, batch->length);
         }
-        OC_TRY(take_batch(self, batch, false, err));
+        OC_TRY(oci_group_take_batch(self, batch, false, err));
     }
     oci_stream_close(self->input);
     self->input = NULL;
     if (self->is_single && oci_group_table_size(self->table) == 0 &&
         self->first_spilled == 1 << self->bits) {
-        return add_single_group(self, err);
+        return oci_group_add_single(self, err);
     }
     return OC_OK;
 }
@@ -549,9 +323,9 @@ static oc_status read_block(oci_group_hashed *self, oci_run_cursor *cursor, oci_
                             oc_error *err)
 {
     oc_status status;
-    int steps = 0;
+    oci_group_patience patience = {0};
     while ((status = oci_run_cursor_next(cursor, self->decoder, out, err)) == OC_EBUDGET) {
-        OC_TRY(make_room(self, &steps, err));
+        OC_TRY(oci_group_make_room(self, &patience, err));
     }
     return status;
 }
@@ -565,7 +339,7 @@ static oc_status absorb_run(oci_group_hashed *self, const oci_group_run *run, oc
     oc_status status;
     oci_batch *block;
     while ((status = read_block(self, &cursor, &block, err)) == OC_OK && block != NULL) {
-        status = take_batch(self, block, true, err);
+        status = oci_group_take_batch(self, block, true, err);
         if (status != OC_OK) {
             break;
         }

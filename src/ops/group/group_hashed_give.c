@@ -2,7 +2,9 @@
  *
  * Groups are listed by partition in one pass; the groups of a partition are put in the order of (hash, key) when
  * their turn comes: by the bytes of the hash from the top (American flag sort: McIlroy, Bostic, McIlroy,
- * "Engineering Radix Sort", 1993), which two passes nearly finish as hashes are uniform, then by insertion. */
+ * "Engineering Radix Sort", 1993), which two passes nearly finish as hashes are uniform, then by insertion.
+ *
+ * The list of columns of a batch comes from malloc. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +236,8 @@ static oc_status decode_keys(oci_group_hashed *self, const uint32_t *groups, int
     oci_key_ref *refs = block;
     for (int64_t i = 0; i < n; i++) {
         refs[i] = oci_group_table_key(self->table, groups[i]);
+        __builtin_prefetch(
+            refs[i].bytes); /* keys lie in the order of first use, these are anywhere */
     }
     oc_status status =
         oci_row_keys_decode(self->key_schema, self->spill_keys, refs, n, self->mem, NULL, out, err);
@@ -288,8 +292,8 @@ static oc_status give(oci_group_hashed *self, oci_batch **out, oc_error *err)
         return OC_OK;
     }
     const uint32_t *groups = self->order + self->order_at;
-    n = oci_group_fit(self, false, groups, n, self->block_bytes, NULL);
-    OC_TRY(oci_group_make_batch(self, self->base.schema, false, groups, n, out, err));
+    n = oci_group_fit(self, self->is_partial, groups, n, self->block_bytes, NULL);
+    OC_TRY(oci_group_make_batch(self, self->base.schema, self->is_partial, groups, n, out, err));
     self->order_at += n;
     return OC_OK;
 }

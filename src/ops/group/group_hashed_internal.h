@@ -39,7 +39,23 @@ typedef struct oci_group_argument {
     int32_t n;
     int32_t columns[2];
     int32_t filter; /* -1 = none */
+    int32_t state;  /* >= 0: the input has states, beginning with this column */
 } oci_group_argument;
+
+/* A part of a grouping in two levels (group_distinct.c). All zero: the whole of one. */
+typedef struct oci_group_stage {
+    const int32_t *
+        states; /* for each aggregate: the column of the input where its states begin that are to be
+                                 merged, or -1: it takes rows. NULL: all take rows */
+    const oci_schema *origin; /* of the rows that the states are of */
+    bool is_partial;          /* states come out, not results */
+} oci_group_stage;
+
+/* What was done already for one thing that was refused. */
+typedef struct oci_group_patience {
+    int steps;
+    int asked;
+} oci_group_patience;
 
 typedef enum oci_group_phase {
     OCI_GROUP_ABSORB, /* taking the input, or the runs of a pending part */
@@ -98,6 +114,7 @@ typedef struct oci_group_hashed {
     int64_t order_at;
     int64_t sorted_to; /* order[0..sorted_to) is in the order of (hash, key) */
     bool is_single;    /* no keys: one group, even of no rows */
+    bool is_partial;   /* states come out, not results */
 
     bool is_counted;
     int64_t activity_seen;
@@ -131,8 +148,26 @@ static inline int32_t oci_group_partition(const oci_group_hashed *self, uint64_t
     return self->bits == 0 ? 0 : (int32_t)(hash << self->bits_done % 64 >> (64 - self->bits));
 }
 
+/* As oci_group_hashed_open, for a stage. */
+OC_NODISCARD oc_status oci_group_stage_open(const oci_env *env, oci_spill_manager *manager,
+                                            oci_stream *input, const oci_group_plan *plan,
+                                            const oci_group_stage *stage, oci_stream **out,
+                                            oc_error *err);
 /* Forgets all groups and gives their memory back. */
 void oci_group_clear(oci_group_hashed *self);
+
+/* -- group_hashed_take.c ----------------------------------------------------------------------- */
+
+/* Takes a batch of the input, or of spilled groups; the reference also on failure. */
+OC_NODISCARD oc_status oci_group_take_batch(oci_group_hashed *self, oci_batch *batch,
+                                            bool is_spilled, oc_error *err);
+/* Where the states of aggregate i begin among the columns of spilled groups, and of a partial result. */
+int32_t oci_group_first_state(const oci_group_hashed *self, int32_t i);
+/* The one group of a grouping without keys, for when no rows come. */
+OC_NODISCARD oc_status oci_group_add_single(oci_group_hashed *self, oc_error *err);
+/* After a refusal of memory: gets some. OC_OK: try again. */
+OC_NODISCARD oc_status oci_group_make_room(oci_group_hashed *self, oci_group_patience *patience,
+                                           oc_error *err);
 
 /* -- group_hashed_spill.c ---------------------------------------------------------------------- */
 

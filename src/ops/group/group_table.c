@@ -6,7 +6,9 @@
  *              spare, large enough for all keys that were announced
  *
  * Tag and low bits of the hash are independent, so that a key is compared only where it is very likely equal:
- * a probe costs a miss for the slot and one for the key, both prefetched some rows ahead. */
+ * a probe costs a miss for the slot and one for the key, both prefetched some rows ahead.
+ *
+ * The struct comes from malloc. */
 #include "ops/group/group_table.h"
 
 #include <stdlib.h>
