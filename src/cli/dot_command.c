@@ -165,6 +165,20 @@ static int run_once(oci_cli_sql *sql, const command_line *line)
     return sql->next_file != NULL ? OCI_CLI_EXIT_OK : fail(line, "out of memory");
 }
 
+/* What commands print goes where answers go. */
+static int begin_output(const oci_cli_sql *sql)
+{
+    return sql->output != NULL ? oci_cli_redirect_output(sql->output_fd) : -1;
+}
+
+static void end_output(int saved)
+{
+    fflush(stdout);
+    if (saved >= 0) {
+        oci_cli_restore_output(saved);
+    }
+}
+
 /* ---- looking around -------------------------------------------------------------------------- */
 
 static void print_name(const char *name, bool is_view, void *arg)
@@ -175,12 +189,9 @@ static void print_name(const char *name, bool is_view, void *arg)
 static int run_tables(oci_cli_sql *sql, const command_line *line)
 {
     (void)line;
-    int saved = sql->output != NULL ? oci_cli_redirect_output(sql->output_fd) : -1;
+    int saved = begin_output(sql);
     oc_session_tables(sql->session, print_name, stdout);
-    fflush(stdout);
-    if (saved >= 0) {
-        oci_cli_restore_output(saved);
-    }
+    end_output(saved);
     return OCI_CLI_EXIT_OK;
 }
 
@@ -207,6 +218,14 @@ static int run_schema(oci_cli_sql *sql, const command_line *line)
 static int run_settings(oci_cli_sql *sql, const command_line *line)
 {
     return oci_cli_run_statement(sql, "SHOW ALL", strlen("SHOW ALL"), line->place);
+}
+
+static int run_print(oci_cli_sql *sql, const command_line *line)
+{
+    int saved = begin_output(sql);
+    puts(line->words[1] != NULL ? line->words[1] : "");
+    end_output(saved);
+    return OCI_CLI_EXIT_OK;
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -251,6 +270,7 @@ static const dot_command commands[] = {
     {"once", NULL, NULL, "FILE", "the next answer goes to FILE", run_once},
     {"output", NULL, "o", "[FILE]", "answers go to FILE, or back to here", run_output},
     {"pager", NULL, "pager", "[on|off]", "long answers through $OUTCORE_PAGER or $PAGER", run_pager},
+    {"print", NULL, "echo", "[TEXT]", "print the text where answers go", run_print},
     {"progress", NULL, NULL, "[on|off]", "the progress line", run_progress},
     {"quit", "exit", "q", "", "leave (also Ctrl-D)", run_quit},
     {"read", NULL, "i", "FILE", "run a script", run_read},
@@ -266,7 +286,7 @@ static const dot_command commands[] = {
 static int run_help(oci_cli_sql *sql, const command_line *line)
 {
     (void)line;
-    int saved = sql->output != NULL ? oci_cli_redirect_output(sql->output_fd) : -1;
+    int saved = begin_output(sql);
     for (size_t i = 0; i < N_COMMANDS; i++) {
         char left[64];
         const dot_command *c = &commands[i];
@@ -275,10 +295,7 @@ static int run_help(oci_cli_sql *sql, const command_line *line)
                c->slash != NULL ? c->slash : "", c->help);
     }
     puts("\nAll else is SQL and ends with ';'. Files are tables: SELECT * FROM 'x.csv';");
-    fflush(stdout);
-    if (saved >= 0) {
-        oci_cli_restore_output(saved);
-    }
+    end_output(saved);
     return OCI_CLI_EXIT_OK;
 }
 
