@@ -108,8 +108,8 @@ typedef struct oci_aggregator_ops {
     int64_t (*finish_bytes)(const oci_aggregator *self, const uint32_t *groups, int64_t n);
     oc_status (*finish)(oci_aggregator *self, const uint32_t *groups, int64_t n, oci_batch **out,
                         oc_error *err);
-    /* Keeps only the groups kept[0..n) (ascending), which get the numbers 0..n-1, in place. Gives
-     * memory back where that is easy. Cannot fail. */
+    /* Keeps only the groups kept[0..n), which get the numbers 0..n-1, in place: kept[i] is i or a group
+     * that is not among 0..i. Gives memory back where that is easy. Cannot fail. */
     void (*keep)(oci_aggregator *self, const uint32_t *kept, int64_t n);
     /* Forgets all groups and gives the memory back. */
     void (*clear)(oci_aggregator *self);

@@ -162,8 +162,29 @@ oc_status oci_group_push_spilled(oci_group_hashed *self, oc_error *err)
 
 /* ---- evicting -------------------------------------------------------------------------------- */
 
-/* Fills list[0..n): first the groups that stay, ascending, then the others, partition by partition; starts[p] is
- * where those of partition p begin. Returns how many stay. */
+/* Groups that stay, in list[0..kept): where the place of one that leaves is taken by one from the end, seven of
+ * eight need not move. Keys of different lengths are packed in the order in which they lie. */
+static void list_kept(const oci_group_hashed *self, const bool *leaves, uint32_t *list,
+                      int64_t kept)
+{
+    int64_t n = oci_group_table_size(self->table);
+    bool in_order = !oci_group_table_is_fixed(self->table);
+    int64_t at = 0;
+    int64_t last = n;
+    for (int64_t g = 0; at < kept; g++) {
+        if (!leaves[oci_group_partition(self, oci_group_table_hash(self->table, g))]) {
+            list[at++] = (uint32_t)g;
+        } else if (!in_order) {
+            do {
+                last--;
+            } while (leaves[oci_group_partition(self, oci_group_table_hash(self->table, last))]);
+            list[at++] = (uint32_t)last;
+        }
+    }
+}
+
+/* Fills list[0..n): first the groups that stay, then the others, partition by partition; starts[p] is where those
+ * of partition p begin. Returns how many stay. */
 static int64_t list_groups(const oci_group_hashed *self, const bool *leaves, uint32_t *list,
                            int64_t *starts)
 {
@@ -174,16 +195,13 @@ static int64_t list_groups(const oci_group_hashed *self, const bool *leaves, uin
         kept -= leaves[p] ? self->counts[p] : 0;
         starts[p] = at[p] = kept;
     }
-    int64_t low = 0;
     for (int64_t g = 0; g < n; g++) {
         int32_t p = oci_group_partition(self, oci_group_table_hash(self->table, g));
         if (leaves[p]) {
             list[at[p]++] = (uint32_t)g;
-        } else {
-            list[low++] = (uint32_t)g;
         }
     }
-    assert(low == kept);
+    list_kept(self, leaves, list, kept);
     return kept;
 }
 
@@ -284,7 +302,7 @@ oc_status oci_group_evict(oci_group_hashed *self, oc_error *err)
 {
     bool leaves[OCI_GROUP_PARTITIONS_MAX] = {false};
     int64_t n = oci_group_table_size(self->table);
-    int64_t leaving = 0;
+    int64_t wanted = (n + EVICT_SHARE - 1) / EVICT_SHARE;
     int64_t rest = 0;
     if (n == 0 || self->bits == 0) {
         return OC_EBUDGET;
@@ -292,15 +310,18 @@ oc_status oci_group_evict(oci_group_hashed *self, oc_error *err)
     for (int32_t p = self->first_spilled; p < 1 << self->bits; p++) {
         rest += self->counts[p];
     }
-    int32_t whole = rest * REST_SHARE < n ? self->first_spilled : 0;
-    while (leaving * EVICT_SHARE < n && whole > 0) {
-        leaves[--whole] = true;
-        leaving += self->counts[whole];
+    if (rest * REST_SHARE < n) {
+        for (int32_t p = self->first_spilled - 1; p >= 0 && wanted > 0; p--) {
+            leaves[p] = true;
+            wanted -= self->counts[p];
+        }
+    } else {
+        wanted = oci_max64(wanted, rest / 2);
     }
     int32_t p;
-    while (leaving * EVICT_SHARE < n && (p = largest_spilled(self, leaves)) >= 0) {
+    while (wanted > 0 && (p = largest_spilled(self, leaves)) >= 0) {
         leaves[p] = true;
-        leaving += self->counts[p];
+        wanted -= self->counts[p];
     }
     return evict_partitions(self, leaves, err);
 }

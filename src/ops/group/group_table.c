@@ -165,6 +165,11 @@ static inline uint8_t *fixed_key(const oci_group_table *table, int64_t group)
     return behind_hashes(table, group) + index_in(table, group) * table->stride;
 }
 
+bool oci_group_table_is_fixed(const oci_group_table *table)
+{
+    return table->stride > 0;
+}
+
 int64_t oci_group_table_size(const oci_group_table *table)
 {
     return table->n;

@@ -16,7 +16,8 @@ OC_NODISCARD oc_status oci_group_table_create(int64_t stride, oci_mem *mem, oci_
                                               oc_error *err);
 void oci_group_table_destroy(oci_group_table *table); /* NULL is fine */
 
-int64_t oci_group_table_size(const oci_group_table *table); /* groups */
+bool oci_group_table_is_fixed(const oci_group_table *table); /* there is a stride */
+int64_t oci_group_table_size(const oci_group_table *table);  /* groups */
 uint64_t oci_group_table_hash(const oci_group_table *table, int64_t group);
 oci_key_ref oci_group_table_key(const oci_group_table *table, int64_t group);
 /* Bytes of keys, table and all, as charged. */
@@ -30,8 +31,8 @@ OC_NODISCARD oc_status oci_group_table_reserve(oci_group_table *table, int64_t n
 void oci_group_table_find(oci_group_table *table, const oci_row_keys *keys, const uint64_t *hashes,
                           int64_t start, int64_t n, uint32_t *groups);
 
-/* Keeps the groups kept[0..n) (ascending) only, which become 0..n-1. Gives back what is not needed any
- * more. */
+/* Keeps the groups kept[0..n) only, which become 0..n-1; kept[i] is i or a later group, and they are ascending when
+ * keys have different lengths. Gives back what is not needed any more. */
 void oci_group_table_keep(oci_group_table *table, const uint32_t *kept, int64_t n);
 void oci_group_table_clear(oci_group_table *table);
 
