@@ -172,7 +172,7 @@ OC_NODISCARD oc_status oci_group_make_room(oci_group_hashed *self, oci_group_pat
 /* -- group_hashed_spill.c ---------------------------------------------------------------------- */
 
 /* Makes sure that spilling works when the table has `n_more` more groups. OC_EBUDGET. */
-OC_NODISCARD oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more);
+OC_NODISCARD oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more, oc_error *err);
 /* Writes partitions, at least an eighth of all groups, to disk. OC_EBUDGET: there is none, or no memory to
  * do it. */
 OC_NODISCARD oc_status oci_group_evict(oci_group_hashed *self, oc_error *err);

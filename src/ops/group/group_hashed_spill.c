@@ -50,12 +50,12 @@ static int64_t workspace_bytes(const oci_group_hashed *self, int64_t n_more)
            oci_mem_charge_of(self->block_rows * (int64_t)sizeof(oci_key_ref));
 }
 
-oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more)
+oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more, oc_error *err)
 {
     int64_t bytes = workspace_bytes(self, n_more);
     return bytes <= self->workspace.bytes
                ? OC_OK
-               : oci_mem_try_reserve(self->mem, &self->workspace, bytes, NULL);
+               : oci_mem_try_reserve(self->mem, &self->workspace, bytes, err);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -276,7 +276,7 @@ static oc_status evict_partitions(oci_group_hashed *self, const bool *leaves, oc
     }
     if (status == OC_OK) {
         /* For the next time, while what was just freed is still promised to us. */
-        status = oci_group_set_aside(self, 0);
+        status = oci_group_set_aside(self, 0, err);
         status = status == OC_EBUDGET ? OC_OK : status;
     }
     oci_mem_end_promise(self->mem);

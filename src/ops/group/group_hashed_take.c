@@ -158,7 +158,7 @@ static oc_status add_rows(oci_group_hashed *self, const oci_batch *rows, bool is
                                          : (int64_t)keys->offsets[keys->length];
     self->wide_bytes = oci_max64(self->wide_bytes, widest_value(keys, rows));
     /* First what spilling takes, so that it is there when the rest is refused. */
-    OC_TRY(oci_group_set_aside(self, rows->length));
+    OC_TRY(oci_group_set_aside(self, rows->length, err));
     OC_TRY(oci_group_table_reserve(self->table, rows->length, key_bytes, err));
     OC_TRY(reserve_states(self, rows, is_spilled, err));
     hash_keys(self, keys);
@@ -194,6 +194,12 @@ static oc_status too_large(const oci_group_hashed *self, oc_error *err)
         err->needed_bytes = enough;
     }
     return OC_EBUDGET;
+}
+
+/* Tables and states do not say it themselves. */
+static oc_status out_of_memory(int64_t rows, oc_error *err)
+{
+    OC_FAIL(err, OC_ENOMEM, "could not group %" PRId64 " rows: out of memory", rows);
 }
 
 /* Has other operators give memory back, as much as is fair. OC_EBUDGET: they do not. */
@@ -255,6 +261,9 @@ static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t sta
         }
     }
     oci_batch_release(rows);
+    if (status == OC_ENOMEM) {
+        return out_of_memory(n, err);
+    }
     return halves ? take_halves(self, batch, start, n, is_spilled, err) : status;
 }
 
@@ -279,12 +288,25 @@ oc_status oci_group_take_batch(oci_group_hashed *self, oci_batch *batch, bool is
     return status;
 }
 
-oc_status oci_group_add_single(oci_group_hashed *self, oc_error *err)
+static oc_status reserve_single(oci_group_hashed *self, oc_error *err)
 {
     OC_TRY(oci_group_table_reserve(self->table, 1, 0, err));
     for (int32_t i = 0; i < self->n_aggregates; i++) {
         oci_aggregator *aggregator = self->aggregators[i];
         OC_TRY(aggregator->ops->reserve(aggregator, 1, NULL, NULL, 0, err));
+    }
+    return OC_OK;
+}
+
+oc_status oci_group_add_single(oci_group_hashed *self, oc_error *err)
+{
+    oci_group_patience patience = {0};
+    oc_status status;
+    while ((status = reserve_single(self, err)) == OC_EBUDGET) {
+        OC_TRY(oci_group_make_room(self, &patience, err));
+    }
+    if (status != OC_OK) {
+        return out_of_memory(0, err);
     }
     uint32_t offsets[2] = {0, 0};
     oci_row_keys keys = {.length = 1, .offsets = offsets, .bytes = (const uint8_t *)""};
