@@ -683,7 +683,7 @@ void oci_expr_mark_columns(const oci_expr *expr, bool *used)
 
 /* A copy of one node over new arguments (taken, also on failure). Data of functions is made by bind, so the call is
  * bound once more; it was bound before, with the same types. */
-static oc_status copy_node(const oci_expr *expr, oci_expr **args, oci_expr **out, oc_error *err)
+oc_status oci_expr_rebuild(const oci_expr *expr, oci_expr **args, oci_expr **out, oc_error *err)
 {
     if (expr->kind == OCI_EXPR_CALL) {
         return oci_expr_call(expr->function->name, args, expr->n_args, expr->position, out, err);
@@ -718,7 +718,7 @@ static oc_status rewrite(const oci_expr *expr, const rewriting *how, oci_expr **
         status = rewrite(expr->args[i], how, &args[i], err);
     }
     if (status == OC_OK) {
-        status = copy_node(expr, args, out, err);
+        status = oci_expr_rebuild(expr, args, out, err);
     } else {
         release_args(args, expr->n_args);
     }

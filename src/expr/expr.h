@@ -120,6 +120,9 @@ OC_NODISCARD oc_status oci_expr_remap(const oci_expr *expr, const int32_t *map, 
 /* A copy with column i replaced by with[i]. */
 OC_NODISCARD oc_status oci_expr_substitute(const oci_expr *expr, oci_expr *const *with,
                                            oci_expr **out, oc_error *err);
+/* A copy of one node over other arguments of the same types (taken, also on failure). */
+OC_NODISCARD oc_status oci_expr_rebuild(const oci_expr *expr, oci_expr **args, oci_expr **out,
+                                        oc_error *err);
 /* For EXPLAIN: "(l_quantity + 1) > 5". Cut to the buffer. `schema` names the columns. */
 void oci_expr_format(const oci_expr *expr, const oci_schema *schema, char *buf, size_t size);
 

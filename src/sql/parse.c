@@ -19,19 +19,28 @@
 #define STACK_BYTES ((size_t)512 << 20)
 #define TEXTS_MAX   1000
 
+typedef struct deep_call {
+    void (*body)(void *arg);
+    void *arg;
+} deep_call;
+
+static void *run_deep(void *arg)
+{
+    deep_call *call = arg;
+    call->body(call->arg);
+    return NULL;
+}
+
 bool oci_with_deep_stack(void (*body)(void *arg), void *arg)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    union {
-        void (*given)(void *arg);
-        void *(*wanted)(void *arg);
-    } start = {.given = body};
+    deep_call call = {body, arg};
     if (pthread_attr_init(&attributes) != 0) {
         return false;
     }
     bool started = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
-                   pthread_create(&thread, &attributes, start.wanted, arg) == 0;
+                   pthread_create(&thread, &attributes, run_deep, &call) == 0;
     pthread_attr_destroy(&attributes);
     if (started) {
         pthread_join(thread, NULL);
