@@ -4,5 +4,7 @@
 const oci_function *const oci_function_tables[] = {
     oci_functions_arithmetic,
     oci_functions_compare,
+    oci_functions_text,
+    oci_functions_match,
     NULL,
 };

@@ -6,5 +6,7 @@
 
 extern const oci_function oci_functions_arithmetic[];
 extern const oci_function oci_functions_compare[];
+extern const oci_function oci_functions_match[];
+extern const oci_function oci_functions_text[];
 
 #endif /* OUTCORE_EXPR_FUNCTION_TABLE_H */

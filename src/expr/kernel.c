@@ -112,8 +112,8 @@ oc_status oci_each_int(const oci_call *call, oci_int_row *row, oci_vector *out, 
         int64_t value = 0;
         oc_status status = oci_args_valid(call, i) ? row(call, i, &value, err) : OC_OK;
         if (status == OC_OK && is_short && value != (int32_t)value) {
-            status = OC_SET(err, OC_EINVAL, "%" PRId64 " is out of range for a 32-bit integer",
-                            value);
+            status =
+                OC_SET(err, OC_EINVAL, "%" PRId64 " is out of range for a 32-bit integer", value);
         }
         if (status != OC_OK) {
             oci_vector_deinit(out);

@@ -18,17 +18,17 @@
  * Returns whether the arguments can be these (the caller checks casts); sets the result. */
 bool oci_bind_shape(oci_signature *s, const char *shape, oci_type result);
 
-#define OCI_BIND(name, shape, result_type)                                     \
-    static bool name(oci_signature *s, bool *failed, oc_error *err)            \
-    {                                                                          \
-        (void)failed, (void)err;                                               \
-        return oci_bind_shape(s, (shape), (result_type));                      \
+#define OCI_BIND(name, shape, result_type)                          \
+    static bool name(oci_signature *s, bool *failed, oc_error *err) \
+    {                                                               \
+        (void)failed, (void)err;                                    \
+        return oci_bind_shape(s, (shape), (result_type));           \
     }
 
-#define OCI_STRICT(name_, min, max, bind_, kernel_, help_)                                    \
-    {                                                                                         \
+#define OCI_STRICT(name_, min, max, bind_, kernel_, help_)                                      \
+    {                                                                                           \
         .name = (name_), .args_min = (min), .args_max = (max), .strict = true, .bind = (bind_), \
-        .kernel = (kernel_), .help = (help_)                                                  \
+        .kernel = (kernel_), .help = (help_)                                                    \
     }
 
 /* The text of a constant argument; false when it is not constant, not a text, or null. */
@@ -88,8 +88,8 @@ static inline double oci_arg_double(const oci_call *call, int32_t arg, int64_t i
 static inline bool oci_arg_bool(const oci_call *call, int32_t arg, int64_t i)
 {
     const oci_vector *vector = &call->args[arg];
-    return oci_bit_get(vector->column.values,
-                       vector->column.offset + oci_vector_row(vector, i)) != 0;
+    return oci_bit_get(vector->column.values, vector->column.offset + oci_vector_row(vector, i)) !=
+           0;
 }
 
 static inline oci_span oci_text_at(const oci_vector *vector, int64_t i)
@@ -101,7 +101,7 @@ static inline oci_span oci_text_at(const oci_vector *vector, int64_t i)
         const uint8_t *offsets = column->values + (column->offset + row) * 4;
         int32_t start = (int32_t)oci_load_le32(offsets);
         span.length = (int32_t)oci_load_le32(offsets + 4) - start;
-        span.at = column->bytes + start;
+        span.at = column->bytes == NULL ? (const uint8_t *)"" : column->bytes + start;
     } else {
         span.at = oci_column_bytes_at(column, row, &span.length);
     }

@@ -134,8 +134,8 @@ static const uint8_t *find_piece(const oci_like *like, const piece *p, const uin
         if (p->length == 0) {
             return at;
         }
-        const uint8_t *found = memmem(at, (size_t)(end - at), like->bytes + p->start,
-                                      (size_t)p->length);
+        const uint8_t *found =
+            memmem(at, (size_t)(end - at), like->bytes + p->start, (size_t)p->length);
         return found == NULL ? NULL : found + p->length;
     }
     for (;; at += oci_character_bytes(at, end - at)) {
