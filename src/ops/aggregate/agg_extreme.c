@@ -3,11 +3,12 @@
  * are laid out.
  *
  * reserve() encodes the keys of the batch; update() compares and copies. Keys of up to INLINE_BYTES lie in the state,
- * longer ones in a byte store, which is packed when more than half of it is garbage. State column: the value. */
+ * longer ones in a byte store. State column: the value. The struct comes from malloc. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ops/aggregate/aggregate_internal.h"
+#include "ops/aggregate/byte_store.h"
 
 #define INLINE_BYTES 20
 
@@ -15,10 +16,7 @@ typedef struct extreme_state {
     uint32_t size; /* 0 = no value yet: every key has a byte at least */
     union {
         uint8_t inlined[INLINE_BYTES];
-        struct {
-            uint32_t padding;
-            int64_t offset; /* in the store */
-        } far;
+        oci_byte_ref far; /* in the store */
     };
 } extreme_state;
 
@@ -28,12 +26,8 @@ typedef struct extreme {
     oci_schema *arg_schema;     /* the argument, alone */
     oci_schema *decoded_schema; /* the value */
     oci_state_store states;
-    int64_t n_groups;
     oci_row_keys keys; /* of the rows that update() will get; length 0 = none */
-    uint8_t *bytes;
-    int64_t bytes_used;
-    int64_t bytes_room;
-    int64_t bytes_live;
+    oci_byte_store bytes;
 } extreme;
 
 static const oci_sort_key only_key = {.column = 0};
@@ -47,38 +41,14 @@ static bool is_far(const extreme_state *state)
 
 static const uint8_t *key_of(const extreme *self, const extreme_state *state)
 {
-    return is_far(state) ? self->bytes + state->far.offset : state->inlined;
+    return is_far(state) ? oci_byte_store_at(&self->bytes, state->far) : state->inlined;
 }
 
-/* A store of `room` bytes with what lives. */
-static oc_status repack(extreme *self, int64_t room)
+static void far_moved(void *owner, uint32_t group, oci_byte_ref ref)
 {
-    void *block;
-    OC_TRY(oci_mem_try_alloc(self->base.mem, room, &block, NULL));
-    int64_t at = 0;
-    for (int64_t g = 0; g < self->n_groups; g++) {
-        extreme_state *state = oci_state_at(&self->states, g);
-        if (is_far(state)) {
-            memcpy((uint8_t *)block + at, key_of(self, state), state->size);
-            state->far.offset = at;
-            at += state->size;
-        }
-    }
-    oci_mem_free(self->base.mem, self->bytes, self->bytes_room);
-    self->bytes = block;
-    self->bytes_room = room;
-    self->bytes_used = self->bytes_live = at;
-    return OC_OK;
-}
-
-static oc_status reserve_bytes(extreme *self, int64_t more)
-{
-    if (self->bytes_room - self->bytes_used >= more) {
-        return OC_OK;
-    }
-    int64_t needed = self->bytes_live + more;
-    int64_t roomy = needed + self->bytes_live / 2;
-    return repack(self, roomy) == OC_OK ? OC_OK : repack(self, needed);
+    extreme *self = owner;
+    extreme_state *state = oci_state_at(&self->states, group);
+    state->far = ref;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -97,15 +67,18 @@ static oc_status encode_keys(extreme *self, oci_schema *schema, const oci_column
     return oci_row_keys_encode(&batch, &only_key, 1, self->base.mem, NULL, &self->keys, err);
 }
 
-static int64_t long_key_bytes(const oci_row_keys *keys, int64_t n)
+/* Room for the long ones of the keys. */
+static oc_status reserve_bytes(extreme *self)
 {
     int64_t bytes = 0;
-    for (int64_t i = 0; i < n; i++) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < self->keys.length; i++) {
         int64_t size;
-        (void)oci_row_key_at(keys, i, &size);
+        (void)oci_row_key_at(&self->keys, i, &size);
         bytes += size > INLINE_BYTES ? size : 0;
+        n += size > INLINE_BYTES;
     }
-    return bytes;
+    return oci_byte_store_reserve(&self->bytes, n, bytes, far_moved, self);
 }
 
 static oc_status extreme_reserve(oci_aggregator *base, int64_t n_groups,
@@ -120,7 +93,7 @@ static oc_status extreme_reserve(oci_aggregator *base, int64_t n_groups,
     }
     OC_TRY(encode_keys(self, state != NULL ? self->decoded_schema : self->arg_schema,
                        state != NULL ? state : args[0], err));
-    oc_status status = reserve_bytes(self, long_key_bytes(&self->keys, n));
+    oc_status status = reserve_bytes(self);
     if (status != OC_OK) {
         drop_keys(self);
     }
@@ -134,16 +107,16 @@ static int compare(const uint8_t *a, int64_t a_size, const uint8_t *b, int64_t b
     return order != 0 ? order : (a_size > b_size) - (a_size < b_size);
 }
 
-static void take_key(extreme *self, extreme_state *state, const uint8_t *key, int64_t size)
+static void take_key(extreme *self, extreme_state *state, uint32_t group, const uint8_t *key,
+                     int64_t size)
 {
-    self->bytes_live -= is_far(state) ? state->size : 0;
+    if (is_far(state)) {
+        oci_byte_store_drop(&self->bytes, state->far);
+    }
     if (size <= INLINE_BYTES) {
         memcpy(state->inlined, key, (size_t)size);
     } else {
-        memcpy(self->bytes + self->bytes_used, key, (size_t)size);
-        state->far.offset = self->bytes_used;
-        self->bytes_used += size;
-        self->bytes_live += size;
+        state->far = oci_byte_store_add(&self->bytes, group, key, size);
     }
     state->size = (uint32_t)size;
 }
@@ -157,10 +130,9 @@ static void add_keys(extreme *self, const uint32_t *groups, int64_t n)
             continue; /* a null: 0x01 is the first byte of every value */
         }
         extreme_state *state = oci_state_at(&self->states, groups[i]);
-        self->n_groups = oci_max64(self->n_groups, (int64_t)groups[i] + 1);
         int order = state->size == 0 ? 1 : compare(key, size, key_of(self, state), state->size);
         if (state->size == 0 || (self->is_max ? order > 0 : order < 0)) {
-            take_key(self, state, key, size);
+            take_key(self, state, groups[i], key, size);
         }
     }
     drop_keys(self);
@@ -237,20 +209,14 @@ static void extreme_keep(oci_aggregator *base, const uint32_t *kept, int64_t n)
 {
     extreme *self = (extreme *)base;
     oci_state_store_keep(&self->states, kept, n);
-    self->n_groups = n;
-    self->bytes_live = 0;
+    oci_byte_store_disown(&self->bytes);
     for (int64_t g = 0; g < n; g++) {
         const extreme_state *state = oci_state_at(&self->states, g);
-        self->bytes_live += is_far(state) ? state->size : 0;
+        if (is_far(state)) {
+            oci_byte_store_claim(&self->bytes, state->far, (uint32_t)g);
+        }
     }
-    /* A refusal leaves the store as it is: room for later keys, but not for others. */
-    if (self->bytes_live == 0) {
-        oci_mem_free(base->mem, self->bytes, self->bytes_room);
-        self->bytes = NULL;
-        self->bytes_room = self->bytes_used = 0;
-    } else if (self->bytes_live < self->bytes_room / 2) {
-        (void)!repack(self, self->bytes_live);
-    }
+    oci_byte_store_pack(&self->bytes, far_moved, self);
 }
 
 static void extreme_clear(oci_aggregator *base)
@@ -258,9 +224,7 @@ static void extreme_clear(oci_aggregator *base)
     extreme *self = (extreme *)base;
     drop_keys(self);
     oci_state_store_clear(&self->states);
-    oci_mem_free(base->mem, self->bytes, self->bytes_room);
-    self->bytes = NULL;
-    self->bytes_used = self->bytes_room = self->bytes_live = self->n_groups = 0;
+    oci_byte_store_clear(&self->bytes);
 }
 
 static void extreme_destroy(oci_aggregator *base)
@@ -307,6 +271,7 @@ oc_status oci_agg_create_extreme(const oci_aggregate *aggregate, const oci_schem
     self->base.mem = mem;
     self->is_max = aggregate->kind == OCI_AGG_MAX;
     oci_state_store_init(&self->states, sizeof(extreme_state), mem);
+    oci_byte_store_init(&self->bytes, mem);
     oc_status status = init_extreme(self, aggregate, input, mem, err);
     if (status != OC_OK) {
         extreme_destroy(&self->base);

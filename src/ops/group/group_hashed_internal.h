@@ -85,6 +85,7 @@ typedef struct oci_group_hashed {
     uint32_t *groups;
     uint32_t *filtered;
     int64_t slice_rows;
+    int64_t slice_bytes; /* of its strings, when it was last tried */
 
     /* The partitions of what is at hand: `bits_done` bits of the hashes are the same for all groups, the next
      * `bits` tell the partition. From first_spilled on they are on disk. */

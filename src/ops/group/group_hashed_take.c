@@ -12,6 +12,8 @@
 /* Others are asked for this part of the limit at once, so many times for one slice. */
 #define ASK_SHARE 16
 #define ASKS_MAX  3
+/* Of the limit, for the strings of a slice. */
+#define SLICE_SHARE 64
 
 uint64_t oci_group_hash_masks[OCI_GROUP_HASHES] = {UINT64_MAX, UINT64_MAX};
 
@@ -122,32 +124,47 @@ static void find_groups(oci_group_hashed *self, const oci_row_keys *keys)
     }
 }
 
-/* The longest key or string of one row, roughly: a block of spilled groups may have to be as large. */
-static int64_t widest_value(const oci_row_keys *keys, const oci_batch *rows)
+/* The longest string of a column, and all of them. */
+static int64_t measure_strings(const oci_column *column, int64_t *total)
 {
-    int64_t widest = 0;
+    oci_layout layout = oci_field_layout(column->field);
+    int64_t longest = 0;
+    if (layout != OCI_LAYOUT_OFFSETS32 && layout != OCI_LAYOUT_OFFSETS64 &&
+        layout != OCI_LAYOUT_VIEWS) {
+        return 0;
+    }
+    for (int64_t i = 0; i < column->length; i++) {
+        int64_t length = 0;
+        if (!oci_column_is_null(column, i)) {
+            (void)oci_column_bytes_at(column, i, &length);
+        }
+        longest = oci_max64(longest, length);
+        *total += length;
+    }
+    return longest;
+}
+
+/* What keys and values of the rows take together, and, roughly, the most that one row does: a block of spilled groups
+ * may have to be as large. */
+static void measure_rows(oci_group_hashed *self, const oci_batch *rows, bool is_spilled,
+                         const oci_row_keys *keys)
+{
+    int64_t total = keys->stride > 0 ? keys->length * keys->stride
+                                     : (int64_t)keys->offsets[keys->length];
+    int64_t widest = keys->stride;
     for (int64_t i = 0; keys->stride == 0 && i < keys->length; i++) {
         widest = oci_max64(widest, (int64_t)keys->offsets[i + 1] - (int64_t)keys->offsets[i]);
     }
-    int64_t strings = 0;
-    for (int32_t c = 0; c < rows->schema->n_fields; c++) {
-        const oci_column *column = &rows->columns[c];
-        oci_layout layout = oci_field_layout(column->field);
-        if (layout != OCI_LAYOUT_OFFSETS32 && layout != OCI_LAYOUT_OFFSETS64 &&
-            layout != OCI_LAYOUT_VIEWS) {
-            continue;
+    for (int32_t i = 0; i < self->n_aggregates; i++) {
+        int32_t state = state_column(self, i, is_spilled);
+        int32_t n = state >= 0 ? self->aggregators[i]->states->n_fields : self->arguments[i].n;
+        for (int32_t c = 0; c < n; c++) {
+            int32_t column = state >= 0 ? state + c : self->arguments[i].columns[c];
+            widest += measure_strings(&rows->columns[column], &total);
         }
-        int64_t longest = 0;
-        for (int64_t i = 0; i < column->length; i++) {
-            int64_t length = 0;
-            if (!oci_column_is_null(column, i)) {
-                (void)oci_column_bytes_at(column, i, &length);
-            }
-            longest = oci_max64(longest, length);
-        }
-        strings += longest;
     }
-    return widest + strings;
+    self->wide_bytes = oci_max64(self->wide_bytes, widest);
+    self->slice_bytes = total;
 }
 
 /* Everything that may be refused, then everything that may not. */
@@ -156,7 +173,7 @@ static oc_status add_rows(oci_group_hashed *self, const oci_batch *rows, bool is
 {
     int64_t key_bytes = keys->stride > 0 ? keys->length * keys->stride
                                          : (int64_t)keys->offsets[keys->length];
-    self->wide_bytes = oci_max64(self->wide_bytes, widest_value(keys, rows));
+    measure_rows(self, rows, is_spilled, keys);
     /* First what spilling takes, so that it is there when the rest is refused. */
     OC_TRY(oci_group_set_aside(self, rows->length, err));
     OC_TRY(oci_group_table_reserve(self->table, rows->length, key_bytes, err));
@@ -173,8 +190,12 @@ static oc_status try_rows(oci_group_hashed *self, const oci_batch *rows, bool is
 {
     oci_row_keys keys;
     const oci_sort_key *by = is_spilled ? self->spill_keys : self->input_keys;
-    OC_TRY(oci_row_keys_encode(rows, by, self->n_keys, self->mem, NULL, &keys, err));
-    oc_status status = add_rows(self, rows, is_spilled, &keys, err);
+    oc_status status = oci_row_keys_encode(rows, by, self->n_keys, self->mem, NULL, &keys, err);
+    if (status == OC_EBUDGET) {
+        OC_TRY(oci_row_keys_size(rows, by, self->n_keys, &self->slice_bytes, err));
+    }
+    OC_TRY(status);
+    status = add_rows(self, rows, is_spilled, &keys, err);
     oci_row_keys_deinit(&keys);
     return status;
 }
@@ -254,7 +275,9 @@ static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t sta
     oci_group_patience patience = {0};
     bool halves = false;
     while ((status = try_rows(self, rows, is_spilled, err)) == OC_EBUDGET) {
-        halves = n > 1 && oci_group_table_size(self->table) == 0;
+        /* Not everything goes to disk for a slice that is large for the limit. */
+        bool is_large = self->slice_bytes > oci_budget_limit(self->env->budget) / SLICE_SHARE;
+        halves = n > 1 && (is_large || oci_group_table_size(self->table) == 0);
         status = halves ? OC_OK : oci_group_make_room(self, &patience, err);
         if (halves || status != OC_OK) {
             break;
