@@ -229,7 +229,8 @@ static void set_up(oci_cli_editor *editor)
         history(editor->history, &event, H_LOAD, editor->history_path);
     }
     el_set(edit, EL_HIST, history, editor->history);
-    el_set(edit, EL_ADDFN, "complete-word", "complete the word", complete_word);
+    /* The wide call keeps the texts as they are; the narrow one copies them and never frees that. */
+    el_wset(edit, EL_ADDFN, L"complete-word", L"complete the word", complete_word);
     el_set(edit, EL_BIND, "^I", "complete-word", NULL);
     el_set(edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
     el_source(edit, NULL); /* ~/.editrc, as other programs do */
