@@ -20,7 +20,8 @@ typedef struct oci_key_ref {
     int64_t size;
 } oci_key_ref;
 
-/* Bytes that decoding takes (as one allocation). OC_EDATA for what is no key of these columns. */
+/* Bytes that decoding takes (as one allocation). OC_EDATA for what is no key of these columns; of columns that all
+ * have a fixed width only the size is looked at. */
 OC_NODISCARD oc_status oci_row_keys_decode_bytes(const oci_schema *decoded,
                                                  const oci_sort_key *keys, const oci_key_ref *refs,
                                                  int64_t n, int64_t *bytes, oc_error *err);

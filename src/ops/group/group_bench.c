@@ -207,7 +207,7 @@ static oci_group_plan plan_for(const char *what)
 static void bench(const char *what, int64_t rows, int64_t limit)
 {
     atomic_bool cancel = false;
-    oci_progress progress = {0};
+    oci_progress progress;
     oci_env env = {.io = oci_posix_io(),
                    .threads = oci_system_threads(),
                    .clock = oci_system_clock(),
@@ -219,6 +219,7 @@ static void bench(const char *what, int64_t rows, int64_t limit)
     oci_spill_settings settings = {
         .folders = (const char *[]){"/tmp"}, .n_folders = 1, .codec = OCI_CODEC_LZ4_FRAME};
     oc_error err = {0};
+    memset(&progress, 0, sizeof progress);
     malloc_trim(0);
     forget_peak();
     int64_t resident = resident_peak();

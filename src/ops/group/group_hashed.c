@@ -74,7 +74,9 @@ static oc_status make_aggregators(oci_group_hashed *self, const oci_group_plan *
                                  .filter = aggregate->filter,
                                  .state = state};
         const oci_schema *schema = state < 0 ? self->input->schema : stage->origin;
-        OC_TRY(oci_aggregator_create(aggregate, schema, self->mem, &self->aggregators[i], err));
+        oci_aggregator *aggregator;
+        OC_TRY(oci_aggregator_create(aggregate, schema, self->mem, &aggregator, err));
+        self->aggregators[i] = aggregator;
         self->n_aggregates = i + 1;
     }
     return OC_OK;
@@ -94,8 +96,8 @@ static oc_status make_schema(oci_group_hashed *self, bool is_partial, oci_schema
                              oc_error *err)
 {
     int32_t room = self->n_keys + 1;
-    for (int32_t i = 0; i < self->n_aggregates; i++) {
-        room += is_partial ? self->aggregators[i]->states->n_fields : 1;
+    for (oci_aggregator **a = self->aggregators; *a != NULL; a++) {
+        room += is_partial ? (*a)->states->n_fields : 1;
     }
     oci_field *fields = calloc((size_t)room, sizeof *fields);
     if (fields == NULL) {
@@ -103,9 +105,8 @@ static oc_status make_schema(oci_group_hashed *self, bool is_partial, oci_schema
     }
     int32_t n = 0;
     oc_status status = copy_fields(self->key_schema, fields, &n, err);
-    for (int32_t i = 0; status == OC_OK && i < self->n_aggregates; i++) {
-        const oci_aggregator *aggregator = self->aggregators[i];
-        status = copy_fields(is_partial ? aggregator->states : aggregator->result, fields, &n, err);
+    for (oci_aggregator **a = self->aggregators; status == OC_OK && *a != NULL; a++) {
+        status = copy_fields(is_partial ? (*a)->states : (*a)->result, fields, &n, err);
     }
     if (status != OC_OK) {
         for (int32_t i = 0; i < n; i++) {

@@ -73,9 +73,9 @@ typedef struct oci_group_hashed {
     oci_sort_key *input_keys; /* of the input's rows ... */
     oci_sort_key *spill_keys; /* ... and of spilled ones, whose first columns are the keys */
     int32_t n_keys;
-    oci_schema *key_schema;   /* decoded keys */
-    oci_schema *spill_schema; /* keys, then states */
-    oci_aggregator **aggregators;
+    oci_schema *key_schema;       /* decoded keys */
+    oci_schema *spill_schema;     /* keys, then states */
+    oci_aggregator **aggregators; /* with NULL at the end */
     oci_group_argument *arguments;
     int32_t n_aggregates;
 

@@ -247,8 +247,8 @@ static void forget_runs(oci_group_hashed *self, const int64_t *before)
 static oc_status write_and_drop(oci_group_hashed *self, const bool *leaves, uint32_t *list,
                                 oc_error *err)
 {
-    int64_t starts[OCI_GROUP_PARTITIONS_MAX];
-    int64_t before[OCI_GROUP_PARTITIONS_MAX];
+    int64_t starts[OCI_GROUP_PARTITIONS_MAX] = {0};
+    int64_t before[OCI_GROUP_PARTITIONS_MAX] = {0};
     for (int32_t p = 0; p < 1 << self->bits; p++) {
         before[p] = self->spilled[p].n;
     }
