@@ -8,5 +8,6 @@ extern const oci_function oci_functions_arithmetic[];
 extern const oci_function oci_functions_compare[];
 extern const oci_function oci_functions_match[];
 extern const oci_function oci_functions_text[];
+extern const oci_function oci_functions_time[];
 
 #endif /* OUTCORE_EXPR_FUNCTION_TABLE_H */
