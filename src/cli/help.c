@@ -58,10 +58,17 @@ static const command_help helps[OCI_CLI_COMMANDS] = {
 };
 /* clang-format on */
 
+static const char sql_examples[] =
+    "\nExamples:\n"
+    "  outcore \"SELECT city, sum(fare) FROM 'trips.csv' GROUP BY city ORDER BY 2 DESC\"\n"
+    "  outcore -m 64m -o top.arrow -f report.sql\n"
+    "  outcore -c \"EXPLAIN ANALYZE SELECT DISTINCT user_id FROM 'log-*.arrow'\"\n"
+    "  outcore sort trips.csv --by 'fare desc' --limit 10\n";
+
 static const char exit_codes[] =
     "Exit codes:\n"
     "  0    done\n"
-    "  1    wrong data or request: damaged file, unknown column, no such file\n"
+    "  1    wrong data or request: SQL, damaged file, unknown column, no such file\n"
     "  2    wrong command line\n"
     "  3    the memory limit is too small; the message names one that works\n"
     "  4    disk full, spill quota used up, I/O error\n"
@@ -111,12 +118,15 @@ static void print_option(const char *group, const char *left, const char *text)
 
 static void print_overview(void)
 {
-    printf("Outcore %s: Arrow and CSV data of any size, sorted within a memory limit.\n\n"
-           "Usage: outcore COMMAND [options]\n\nCommands:\n",
+    printf("Outcore %s: SQL over Arrow and CSV data of any size, within a memory limit.\n\n"
+           "Usage: outcore [options] [SQL...]      statements, separated by ';'\n"
+           "       outcore [options]               a shell; SQL from a pipe\n"
+           "       outcore COMMAND [options]\n\nCommands:\n",
            oc_version());
     for (int i = OCI_CLI_NONE + 1; i < OCI_CLI_COMMANDS; i++) {
         printf("  %-9s %s\n", oci_cli_command_name((oci_cli_command)i), helps[i].summary);
     }
+    fputs(sql_examples, stdout);
     puts("\nOptions (\"outcore help COMMAND\" lists those of one command):");
     oci_cli_each_option(OCI_CLI_NONE, print_option);
     printf("\nData goes to standard output, everything else to standard error.\n\n%s", exit_codes);

@@ -3,15 +3,17 @@
 _outcore_options() { # COMMAND
     local resources='-m --memory-limit -q --quiet --timer -h --help -V --version'
     local input='--input-format --delimiter --header --columns --null'
-    local files="$input $resources --select --limit -o --output --format --compression
+    local output="$resources -o --output --format --compression
         --output-delimiter --output-header --output-null --maxrows -d --disk-limit -T --temp-dir
         -t --threads --parallel -b --batch-size --spill-compression --spill-encoding
         --no-spill-checksums --encrypt-spill --progress --stats"
+    local files="$input $output --select --limit"
     case $1 in
         sort) echo "$files -k --by" ;;
         convert) echo "$files" ;;
         inspect) echo "$input $resources --physical" ;;
-        *) echo '-h --help -V --version' ;;
+        help | version) echo '-h --help -V --version' ;;
+        *) echo "-c --command -f --file --continue --no-config $output" ;;
     esac
 }
 
@@ -54,6 +56,11 @@ _outcore() {
         return
     fi
     case $previous in
+        -f | --file | -o | --output)
+            compopt -o filenames
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
         -T | --temp-dir)
             compopt -o filenames
             mapfile -t COMPREPLY < <(compgen -d -- "$current")
