@@ -22,7 +22,7 @@
 
 #include "arrow/row_key_decode.h"
 #include "base/bits.h"
-#include "base/text.h"
+#include "base/tiny.h"
 #include "ops/group/group_hashed_internal.h"
 #include "ops/share.h"
 
@@ -136,6 +136,7 @@ static oc_status make_slice_lists(oci_group_hashed *self, oc_error *err)
 {
     int64_t rows = oci_budget_limit(self->env->budget) / 64 / (int64_t)SLICE_ROW_BYTES;
     self->slice_rows = oci_max64(SLICE_ROWS_MIN, oci_min64(SLICE_ROWS_MAX, rows));
+    self->slice_rows = OCI_TINY(50, self->slice_rows);
     void *block;
     OC_TRY(oci_mem_alloc(self->mem, self->slice_rows * (int64_t)SLICE_ROW_BYTES, &block, err));
     self->hashes = block;
@@ -377,6 +378,17 @@ static oc_status absorb(oci_group_hashed *self, oc_error *err)
     return OC_OK;
 }
 
+/* Groups that are to be given out go to disk when others wait for memory and we have more than our share. */
+static oc_status give_way(oci_group_hashed *self, oc_error *err)
+{
+    if (self->order_at == self->order_n ||
+        !oci_share_is_passed(self->env, self->manager, atomic_load(&self->held))) {
+        return OC_OK;
+    }
+    oc_status status = oci_group_shed(self, err);
+    return status == OC_EBUDGET ? OC_OK : status;
+}
+
 static oc_status next_batch(oci_group_hashed *self, oci_batch **out, oc_error *err)
 {
     for (;;) {
@@ -384,6 +396,7 @@ static oc_status next_batch(oci_group_hashed *self, oci_batch **out, oc_error *e
             OC_TRY(absorb(self, err));
         }
         OC_TRY(oci_env_tick(self->env, err));
+        OC_TRY(give_way(self, err));
         OC_TRY(oci_group_give(self, out, err));
         if (*out != NULL) {
             return OC_OK;

@@ -252,6 +252,7 @@ oc_status oci_group_make_room(oci_group_hashed *self, oci_group_patience *patien
     }
     oc_status status =
         oci_share_wait(self->env, self->manager, &self->activity_seen, &patience->steps, err);
+    patience->asked = 0;
     return status == OC_EBUDGET ? too_large(self, err) : status;
 }
 
