@@ -3,6 +3,7 @@
 #include "cli/shell.h"
 
 #include <glob.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,12 +120,35 @@ static void complete(void *arg, const char *line, size_t cursor, size_t *start, 
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+static void set_again(oci_cli_sql *sql, const char *name, int64_t value)
+{
+    char text[128];
+    struct ArrowArrayStream none = {.release = NULL};
+    if (value == 0) {
+        return; /* the command line does not say */
+    }
+    snprintf(text, sizeof text, "SET %s = '%" PRId64 "'", name, value);
+    if (oc_session_execute(sql->session, text, -1, &none, NULL, NULL) == OC_OK &&
+        none.release != NULL) {
+        none.release(&none);
+    }
+}
+
+/* The command line wins over the configuration, so what it says is set once more. */
 static void run_config(oci_cli_sql *sql)
 {
     char path[OCI_CLI_PATH_BYTES];
-    if (!sql->options->no_config && oci_cli_find_config(path)) {
-        (void)oci_cli_run_file(sql, path); /* has told what was wrong */
+    const oci_cli_options *options = sql->options;
+    if (options->no_config || !oci_cli_find_config(path)) {
+        return;
     }
+    sql->is_shell = false;             /* nobody typed this, so nothing is confirmed */
+    (void)oci_cli_run_file(sql, path); /* has told what was wrong */
+    sql->is_shell = true;
+    set_again(sql, "memory_limit", options->memory_limit);
+    set_again(sql, "max_temp_directory_size", options->disk_limit);
+    set_again(sql, "threads", options->threads);
+    set_again(sql, "batch_size", options->batch_rows);
 }
 
 static void type_statements(shell *state, oci_cli_editor *editor)

@@ -69,6 +69,8 @@ def test_man_page_and_completion_know_all_options():
     (["sort", "--spill-compression", "=", "z"], ["zstd"]),
     (["sort", "--spill-encoding", ""], ["auto", "plain", "lengths"]),
     (["help", "co"], ["convert"]),
+    (["--no-c"], ["--no-config"]),
+    (["-m", "8m", "--cont"], ["--continue"]),
 ])
 def test_completion(typed, expected):
     words = " ".join(f"'{word}'" for word in ["outcore", *typed])
