@@ -361,7 +361,7 @@ int oci_cli_run_dot_command(oci_cli_sql *sql, const char *text, size_t size,
     if (!split_words(&line) || line.n_words > 2) {
         return fail(&line, "%s takes one word at most; put quotes around blanks", line.words[0]);
     }
-    const dot_command *command = find_command(line.words[0]);
+    const dot_command *command = line.n_words > 0 ? find_command(line.words[0]) : NULL;
     if (command == NULL) {
         return fail(&line, "unknown command \"%s\"; .help lists those that there are",
                     line.words[0]);
