@@ -13,6 +13,8 @@
 #include "ops/group/group_hashed_internal.h"
 
 #define INSERTION_MAX 24
+/* Groups between asking for a hash and looking at it. */
+#define AHEAD 24
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
@@ -144,6 +146,9 @@ static oc_status sort_next_partition(oci_group_hashed *self, oc_error *err)
     OC_TRY(oci_mem_alloc(self->mem, n * (int64_t)sizeof(entry), &block, err));
     entry *entries = block;
     for (int64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) {
+            oci_group_table_prefetch(self->table, groups[i + AHEAD]);
+        }
         entries[i] = (entry){oci_group_table_hash(self->table, groups[i]), groups[i]};
     }
     sort_entries(self, entries, n, 56 - self->bits_done % 64 / 8 * 8);

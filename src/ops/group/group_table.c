@@ -180,6 +180,11 @@ uint64_t oci_group_table_hash(const oci_group_table *table, int64_t group)
     return hashes_of(table, group)[index_in(table, group)];
 }
 
+void oci_group_table_prefetch(const oci_group_table *table, int64_t group)
+{
+    __builtin_prefetch(&hashes_of(table, group)[index_in(table, group)]);
+}
+
 oci_key_ref oci_group_table_key(const oci_group_table *table, int64_t group)
 {
     if (table->stride > 0) {
@@ -214,7 +219,11 @@ static void put_slot(uint64_t *slots, int64_t n_slots, uint64_t hash, int64_t gr
 static void fill_slots(const oci_group_table *table, uint64_t *slots, int64_t n_slots)
 {
     memset(slots, 0, (size_t)n_slots * sizeof *slots);
+    uint64_t mask = (uint64_t)n_slots - 1;
     for (int64_t group = 0; group < table->n; group++) {
+        if (group + AHEAD_SLOT < table->n) {
+            __builtin_prefetch(&slots[oci_group_table_hash(table, group + AHEAD_SLOT) & mask], 1);
+        }
         put_slot(slots, n_slots, oci_group_table_hash(table, group), group);
     }
 }

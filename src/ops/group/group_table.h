@@ -19,6 +19,7 @@ void oci_group_table_destroy(oci_group_table *table); /* NULL is fine */
 bool oci_group_table_is_fixed(const oci_group_table *table); /* there is a stride */
 int64_t oci_group_table_size(const oci_group_table *table);  /* groups */
 uint64_t oci_group_table_hash(const oci_group_table *table, int64_t group);
+void oci_group_table_prefetch(const oci_group_table *table, int64_t group); /* the hash, soon */
 oci_key_ref oci_group_table_key(const oci_group_table *table, int64_t group);
 /* Bytes of keys, table and all, as charged. */
 int64_t oci_group_table_bytes(const oci_group_table *table);
