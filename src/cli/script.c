@@ -18,15 +18,19 @@
 
 static bool append_text(oci_cli_script *script, const char *text, size_t size)
 {
-    if (script->size + size > script->capacity) {
+    if (script->size > 0) {
+        memmove(script->room, script->text, script->size);
+    }
+    if (script->size + size > script->capacity || script->room == NULL) {
         size_t capacity = 2 * (script->size + size) + 256;
-        char *larger = realloc(script->text, capacity);
+        char *larger = realloc(script->room, capacity);
         if (larger == NULL) {
             return false;
         }
-        script->text = larger;
+        script->room = larger;
         script->capacity = capacity;
     }
+    script->text = script->room;
     if (size > 0) {
         memcpy(script->text + script->size, text, size);
         script->size += size;
@@ -39,14 +43,13 @@ static void drop_text(oci_cli_script *script, size_t size)
     for (size_t i = 0; i < size; i++) {
         script->place.line += script->text[i] == '\n';
     }
+    script->text += size;
     script->size -= size;
-    if (script->size > 0) {
-        memmove(script->text, script->text + size, script->size);
-    }
 }
 
-/* Bytes of blanks and comments of one line at the begin. */
-static size_t blank_size(const char *text, size_t size)
+/* Bytes of blanks and comments of one line at the begin; is_whole: no more text will come, so that a
+ * comment may end without its line. */
+static size_t blank_size(const char *text, size_t size, bool is_whole)
 {
     size_t at = 0;
     while (at < size) {
@@ -55,7 +58,7 @@ static size_t blank_size(const char *text, size_t size)
         } else if (text[at] == '-' && at + 1 < size && text[at + 1] == '-') {
             const char *end = memchr(text + at, '\n', size - at);
             if (end == NULL) {
-                return size;
+                return is_whole ? size : at;
             }
             at = (size_t)(end - text) + 1;
         } else {
@@ -67,7 +70,7 @@ static size_t blank_size(const char *text, size_t size)
 
 bool oci_cli_script_is_blank(const oci_cli_script *script)
 {
-    return blank_size(script->text, script->size) == script->size;
+    return blank_size(script->text, script->size, true) == script->size;
 }
 
 void oci_cli_clear_script(oci_cli_script *script)
@@ -77,7 +80,7 @@ void oci_cli_clear_script(oci_cli_script *script)
 
 void oci_cli_free_script(oci_cli_script *script)
 {
-    free(script->text);
+    free(script->room);
     *script = (oci_cli_script){.size = 0};
 }
 
@@ -111,7 +114,7 @@ int oci_cli_feed_script(oci_cli_sql *sql, oci_cli_script *script, const char *te
         return OCI_CLI_EXIT_SYSTEM;
     }
     while (!sql->leave && !oci_cli_must_leave()) {
-        drop_text(script, blank_size(script->text, script->size));
+        drop_text(script, blank_size(script->text, script->size, at_end));
         bool is_command;
         size_t piece = script->size > 0 ? next_piece(script, at_end, &is_command) : 0;
         if (piece == 0) {

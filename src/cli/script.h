@@ -14,8 +14,9 @@
 
 typedef struct oci_cli_script {
     oci_cli_place place; /* of text[0] */
-    char *text;          /* malloc'ed: what has not run yet */
+    char *text;          /* what has not run yet, in `room` */
     size_t size;
+    char *room; /* malloc'ed */
     size_t capacity;
 } oci_cli_script;
 
