@@ -7,6 +7,7 @@ const oci_function *const oci_function_tables[] = {
     oci_functions_text,
     oci_functions_join,
     oci_functions_match,
+    oci_functions_regex,
     oci_functions_math,
     oci_functions_time,
     oci_functions_misc,

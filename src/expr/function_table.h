@@ -10,6 +10,7 @@ extern const oci_function oci_functions_join[];
 extern const oci_function oci_functions_match[];
 extern const oci_function oci_functions_math[];
 extern const oci_function oci_functions_misc[];
+extern const oci_function oci_functions_regex[];
 extern const oci_function oci_functions_text[];
 extern const oci_function oci_functions_time[];
 

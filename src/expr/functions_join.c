@@ -173,30 +173,6 @@ static oc_status append_bytes_row(const oci_call *call, int64_t i, oci_text_buil
 
 /* ---- replace, translate, repeat, reverse ----------------------------------------------------- */
 
-/* Doubles the room when a result grows piece by piece. */
-typedef struct growing {
-    oci_text_builder *builder;
-    uint8_t *start;
-    int64_t used;
-    int64_t room;
-} growing;
-
-static oc_status put(growing *g, const uint8_t *bytes, int64_t length, oc_error *err)
-{
-    if (length == 0) {
-        return OC_OK;
-    }
-    if (g->room - g->used < length) {
-        int64_t room = oci_max64(2 * g->room, g->used + length + 64);
-        room = room > INT32_MAX ? g->used + length : room;
-        OC_TRY(oci_text_builder_room(g->builder, room, &g->start, err));
-        g->room = room;
-    }
-    memcpy(g->start + g->used, bytes, (size_t)length);
-    g->used += length;
-    return OC_OK;
-}
-
 static oc_status replace_row(const oci_call *call, int64_t i, oci_text_builder *builder,
                              oc_error *err)
 {
@@ -204,18 +180,18 @@ static oc_status replace_row(const oci_call *call, int64_t i, oci_text_builder *
     oci_span from = oci_arg_text(call, 1, i);
     oci_span to = oci_arg_text(call, 2, i);
     const uint8_t *end = text.at + text.length;
-    growing g = {.builder = builder};
+    oci_growing_text g = {.builder = builder};
     while (from.length > 0) {
         const uint8_t *found = oci_find(text, from);
         if (found == NULL) {
             break;
         }
-        OC_TRY(put(&g, text.at, found - text.at, err));
-        OC_TRY(put(&g, to.at, to.length, err));
+        OC_TRY(oci_growing_put(&g, text.at, found - text.at, err));
+        OC_TRY(oci_growing_put(&g, to.at, to.length, err));
         text.at = found + from.length;
         text.length = end - text.at;
     }
-    OC_TRY(put(&g, text.at, text.length, err));
+    OC_TRY(oci_growing_put(&g, text.at, text.length, err));
     oci_text_builder_commit(builder, g.used);
     return OC_OK;
 }
@@ -229,7 +205,7 @@ static oc_status translate_row(const oci_call *call, int64_t i, oci_text_builder
     oci_span to = oci_arg_text(call, 2, i);
     const uint8_t *end = text.at + text.length;
     const uint8_t *to_end = to.at + to.length;
-    growing g = {.builder = builder};
+    oci_growing_text g = {.builder = builder};
     for (const uint8_t *at = text.at; at < end;) {
         int64_t size = oci_character_bytes(at, end - at);
         const uint8_t *from_end = from.at + from.length;
@@ -241,11 +217,11 @@ static oc_status translate_row(const oci_call *call, int64_t i, oci_text_builder
             f += step;
         }
         if (!found) {
-            OC_TRY(put(&g, at, size, err));
+            OC_TRY(oci_growing_put(&g, at, size, err));
         } else {
             const uint8_t *with = oci_skip_characters(to.at, to_end, index);
             if (with < to_end) {
-                OC_TRY(put(&g, with, oci_character_bytes(with, to_end - with), err));
+                OC_TRY(oci_growing_put(&g, with, oci_character_bytes(with, to_end - with), err));
             }
         }
         at += size;

@@ -13,6 +13,12 @@ OCI_BIND(bind_length, "t", OCI_TYPE_INT32)
 OCI_BIND(bind_bytes_length, "y", OCI_TYPE_INT32)
 OCI_BIND(bind_text, "t", OCI_TYPE_UTF8)
 OCI_BIND(bind_text_int, "ti", OCI_TYPE_UTF8)
+/* A text in place of the start is a pattern: see functions_regex.c. */
+static bool bind_substr(oci_signature *s, bool *failed, oc_error *err)
+{
+    return !oci_type_is_text(s->args[1].type) && bind_text_int(s, failed, err);
+}
+
 OCI_BIND(bind_text_int_text, "tit", OCI_TYPE_UTF8)
 OCI_BIND(bind_position, "tt", OCI_TYPE_INT32)
 OCI_BIND(bind_test, "tt", OCI_TYPE_BOOL)
@@ -460,8 +466,8 @@ const oci_function oci_functions_text[] = {
     OCI_STRICT("lcase", 1, 1, bind_text, lower, "lcase(text) -> text"),
     OCI_STRICT("upper", 1, 1, bind_text, upper, "upper(text) -> text"),
     OCI_STRICT("ucase", 1, 1, bind_text, upper, "ucase(text) -> text"),
-    OCI_STRICT("substr", 2, 3, bind_text_int, substr, SUBSTR_HELP),
-    OCI_STRICT("substring", 2, 3, bind_text_int, substr, "substring(text, from [, count]) -> text"),
+    OCI_STRICT("substr", 2, 3, bind_substr, substr, SUBSTR_HELP),
+    OCI_STRICT("substring", 2, 3, bind_substr, substr, "substring(text, from [, count]) -> text"),
     OCI_STRICT("left", 2, 2, bind_text_int, left, "left(text, count) -> text"),
     OCI_STRICT("right", 2, 2, bind_text_int, right, "right(text, count) -> text"),
     OCI_STRICT("btrim", 1, 2, bind_text, btrim, "btrim(text [, characters]) -> text"),

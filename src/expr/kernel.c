@@ -87,6 +87,24 @@ oc_status oci_each_text(const oci_call *call, oci_text_row *row, bool all, oci_v
     return oci_text_builder_finish(&builder, out, err);
 }
 
+oc_status oci_growing_put(oci_growing_text *text, const uint8_t *bytes, int64_t length,
+                          oc_error *err)
+{
+    if (length == 0) {
+        return OC_OK;
+    }
+    if (text->room - text->used < length) {
+        int64_t needed = text->used + length;
+        int64_t room = oci_max64(2 * text->room, needed + 64);
+        room = room > INT32_MAX - text->builder->bytes_used ? needed : room;
+        OC_TRY(oci_text_builder_room(text->builder, room, &text->start, err));
+        text->room = room;
+    }
+    memcpy(text->start + text->used, bytes, (size_t)length);
+    text->used += length;
+    return OC_OK;
+}
+
 oc_status oci_each_bool(const oci_call *call, oci_bool_row *row, oci_vector *out, oc_error *err)
 {
     uint8_t *values;

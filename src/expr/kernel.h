@@ -130,6 +130,17 @@ typedef oc_status oci_text_row(const oci_call *call, int64_t i, oci_text_builder
 OC_NODISCARD oc_status oci_each_text(const oci_call *call, oci_text_row *row, bool all,
                                      oci_vector *out, oc_error *err);
 
+/* One text value of a builder, put together piece by piece; oci_text_builder_commit(builder, used)
+ * ends it. */
+typedef struct oci_growing_text {
+    oci_text_builder *builder;
+    uint8_t *start;
+    int64_t used;
+    int64_t room;
+} oci_growing_text;
+OC_NODISCARD oc_status oci_growing_put(oci_growing_text *text, const uint8_t *bytes, int64_t length,
+                                       oc_error *err);
+
 /* A bool result, a row at a time. */
 typedef oc_status oci_bool_row(const oci_call *call, int64_t i, bool *out, oc_error *err);
 OC_NODISCARD oc_status oci_each_bool(const oci_call *call, oci_bool_row *row, oci_vector *out,
