@@ -161,6 +161,111 @@ static void distinct_rows_do_not_depend_on_the_limit(void **state)
     check_same(&j, &expected, 16 * MIB, 1000, false);
 }
 
+/* Rows of the input whose first two columns are those of a row of the result. */
+static int64_t count_equal(oci_batch *const *input, int64_t n, const oci_batch *result, int64_t row)
+{
+    int64_t equal = 0;
+    for (int64_t b = 0; b < n; b++) {
+        for (int64_t i = 0; i < input[b]->length; i++) {
+            equal += oci_value_equal(&input[b]->columns[0], i, &result->columns[0], row) &&
+                     oci_value_equal(&input[b]->columns[1], i, &result->columns[1], row);
+        }
+    }
+    return equal;
+}
+
+static void check_counts(const job *j, int64_t limit, int64_t batch_rows)
+{
+    fixture f;
+    oci_batch *input[8];
+    oci_batch *batch;
+    oci_stream *grouped;
+    int64_t counted = 0;
+    set_up(&f, limit, batch_rows);
+    oci_stream *rows = make_input(j->columns, 2, j->n_batches, j->rows, j->distinct, 20);
+    for (int64_t i = 0; i < j->n_batches; i++) {
+        assert_int_equal(oci_stream_next(rows, &input[i], NULL), OC_OK);
+    }
+    assert_int_equal(
+        oci_group_hashed_open(&f.env, f.manager,
+                              make_input(j->columns, 2, j->n_batches, j->rows, j->distinct, 20),
+                              &j->plan, &grouped, NULL),
+        OC_OK);
+    while (oci_stream_next(grouped, &batch, NULL) == OC_OK && batch != NULL) {
+        for (int64_t row = 0; row < batch->length; row++) {
+            int64_t n = (int64_t)oci_load_le64(batch->columns[2].values + row * 8);
+            assert_true(n > 0);
+            assert_int_equal(n, count_equal(input, j->n_batches, batch, row));
+            counted += n;
+        }
+        oci_batch_release(batch);
+    }
+    assert_int_equal(counted, j->n_batches * j->rows);
+    for (int64_t i = 0; i < j->n_batches; i++) {
+        oci_batch_release(input[i]);
+    }
+    oci_stream_close(rows);
+    oci_stream_close(grouped);
+    tear_down(&f);
+}
+
+static void groups_are_the_different_keys_and_their_rows(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"k=s", "s=u"};
+    static const oci_aggregate count[] = {{.kind = OCI_AGG_COUNT_STAR, .filter = -1, .name = "n"}};
+    job j = {columns,
+             2,
+             5,
+             300,
+             0,
+             20,
+             {.keys = key_columns, .n_keys = 2, .aggregates = count, .n_aggregates = 1}};
+    static const int32_t distinct[] = {1, 5, 40, 0};
+    for (size_t i = 0; i < sizeof distinct / sizeof distinct[0]; i++) {
+        j.distinct = distinct[i];
+        check_counts(&j, 64 * MIB, 8192);
+        check_counts(&j, MIB, 1);
+        oci_group_hash_masks[0] = UINT64_C(0x8000000000000000);
+        check_counts(&j, 64 * MIB, 64);
+        oci_group_hash_masks[0] = UINT64_MAX;
+    }
+}
+
+static bool has_order(const char *const *columns)
+{
+    oci_stream *input = make_input(columns, 2, 1, 1, 0, 10);
+    oci_sort_key key = {.column = 0};
+    bool has = oci_row_key_check(input->schema, &key, 1, NULL) == OC_OK;
+    oci_stream_close(input);
+    return has;
+}
+
+static void check_keys_of(const char *format)
+{
+    const char *columns[] = {format, "s=u"};
+    job j = {columns, 2, 6, 1000, 300, 100, {.keys = key_columns, .n_keys = 2}};
+    if (has_order(columns)) {
+        outcome expected = run(&j, 256 * MIB, 8192);
+        assert_int_equal(expected.status, OC_OK);
+        check_same(&j, &expected, MIB, 1000, false);
+        j.plan.n_keys = 1;
+        expected = run(&j, 256 * MIB, 8192);
+        check_same(&j, &expected, MIB, 100, false);
+    }
+}
+
+static void keys_of_every_type_are_grouped(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < arrow_maker_n_formats; i++) {
+        check_keys_of(arrow_maker_formats[i]);
+    }
+    for (int32_t i = 0; i < arrow_maker_n_nested_formats; i++) {
+        check_keys_of(arrow_maker_nested_formats[i]);
+    }
+}
+
 static void every_mergeable_aggregate_is_the_same_spilled(void **state)
 {
     (void)state;
@@ -402,6 +507,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distinct_rows_do_not_depend_on_the_limit),
+        cmocka_unit_test(groups_are_the_different_keys_and_their_rows),
+        cmocka_unit_test(keys_of_every_type_are_grouped),
         cmocka_unit_test(every_mergeable_aggregate_is_the_same_spilled),
         cmocka_unit_test(estimates_of_many_groups_spill),
         cmocka_unit_test(equal_hashes_are_still_different_groups),
