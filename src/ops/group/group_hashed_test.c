@@ -76,6 +76,7 @@ typedef struct outcome {
     int64_t largest; /* batch in rows */
     oc_status status;
     char message[1024];
+    int64_t needed_bytes;
 } outcome;
 
 static outcome drain(oci_stream *stream)
@@ -95,6 +96,7 @@ static outcome drain(oci_stream *stream)
         oci_batch_release(batch);
     }
     snprintf(out.message, sizeof out.message, "%s", err.message);
+    out.needed_bytes = err.needed_bytes;
     oci_stream_close(stream);
     return out;
 }
@@ -400,6 +402,29 @@ static void long_strings_as_keys_and_states(void **state)
     check_same(&keys, &expected, 4 * MIB, 100, true);
 }
 
+static void a_limit_that_an_error_names_is_enough(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"k=l", "s=u"};
+    static const oci_aggregate aggregates[] = {AGG(OCI_AGG_MAX, 1), AGG(OCI_AGG_MIN, 1)};
+    job jobs[] = {
+        {columns, 2, 5, 20, 0, 300000, {.keys = key_columns, .n_keys = 2}},
+        {columns,
+         2,
+         5,
+         20,
+         0,
+         300000,
+         {.keys = key_columns, .n_keys = 1, .aggregates = aggregates, .n_aggregates = 2}}};
+    for (int i = 0; i < 2; i++) {
+        outcome got = run(&jobs[i], MIB, 100);
+        assert_int_equal(got.status, OC_EBUDGET);
+        assert_non_null(strstr(got.message, "is enough"));
+        outcome expected = run(&jobs[i], 512 * MIB, 100);
+        check_same(&jobs[i], &expected, got.needed_bytes, 100, false);
+    }
+}
+
 static void without_keys_there_is_one_row_even_of_nothing(void **state)
 {
     (void)state;
@@ -515,6 +540,7 @@ int main(void)
         cmocka_unit_test(where_one_hash_is_used_up_the_next_parts_groups),
         cmocka_unit_test(groups_that_no_hash_can_part_are_an_error_that_names_a_limit),
         cmocka_unit_test(long_strings_as_keys_and_states),
+        cmocka_unit_test(a_limit_that_an_error_names_is_enough),
         cmocka_unit_test(without_keys_there_is_one_row_even_of_nothing),
         cmocka_unit_test(what_does_not_fit_is_about_what_is_written),
         cmocka_unit_test(closing_early_gives_everything_back),
