@@ -12,6 +12,7 @@
 
 #include "api/context.h"
 #include "api/file_format.h"
+#include "api/files.h"
 #include "api/spill_input.h"
 #include "formats/csv.h"
 #include "ipc/reader.h"
@@ -352,6 +353,17 @@ static bool is_selected(const files_stream *self)
         }
     }
     return true;
+}
+
+oc_status oci_read_files(oc_context *context, const char *const *paths, size_t n_paths,
+                         const oc_read_options *options, oci_stream **out, oc_error *err)
+{
+    files_stream *self;
+    atomic_store(&context->progress.phase, "reading");
+    OC_TRY(open_files(context, paths, n_paths, options, &self, err));
+    note_total(context, self->paths, self->n_paths);
+    *out = &self->base;
+    return OC_OK;
 }
 
 oc_status oc_read_files(oc_context *context, const char *const *paths, size_t n_paths,

@@ -7,6 +7,7 @@
 
 #include "api/context.h"
 #include "api/file_format.h"
+#include "api/files.h"
 #include "base/bits.h"
 #include "base/text.h"
 #include "formats/text_writer.h"
@@ -220,6 +221,21 @@ static oc_status write_to_path(oc_context *context, oci_stream *input, const cha
     return status;
 }
 
+oc_status oci_write_file(oc_context *context, oci_stream *input, const char *path,
+                         const oc_write_options *options, int64_t *rows, oc_error *err)
+{
+    oc_write_options given = *options;
+    if (given.format == OC_FORMAT_AUTO) {
+        given.format = oci_format_of_name(path);
+        given.format = given.format == OC_FORMAT_AUTO ? OC_FORMAT_CSV : given.format;
+    }
+    if (given.format == OC_FORMAT_NULL) {
+        sink nothing = {0};
+        return drain(context, input, &nothing, rows, err);
+    }
+    return write_to_path(context, input, path, &given, rows, err);
+}
+
 oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, const char *path,
                         const oc_write_options *options, int64_t *rows, oc_error *error)
 {
@@ -235,15 +251,8 @@ oc_status oc_write_file(oc_context *context, struct ArrowArrayStream *input, con
         status = oci_copy_options(&given, options, options->struct_size, sizeof given,
                                   "write options", error);
     }
-    if (given.format == OC_FORMAT_AUTO) {
-        given.format = oci_format_of_name(path);
-        given.format = given.format == OC_FORMAT_AUTO ? OC_FORMAT_CSV : given.format;
-    }
-    if (status == OC_OK && given.format == OC_FORMAT_NULL) {
-        sink nothing = {0};
-        status = drain(context, stream, &nothing, &n, error);
-    } else if (status == OC_OK) {
-        status = write_to_path(context, stream, path, &given, &n, error);
+    if (status == OC_OK) {
+        status = oci_write_file(context, stream, path, &given, &n, error);
     }
     oci_stream_close(stream);
     if (rows != NULL) {

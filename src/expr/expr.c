@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "expr/cast.h"
 #include "expr/eval.h"
+#include "formats/format_value.h"
 
 /* Memory that folding may take. */
 #define FOLD_BYTES ((int64_t)16 << 20)
@@ -744,4 +745,131 @@ oc_status oci_expr_substitute(const oci_expr *expr, oci_expr *const *with, oci_e
 {
     rewriting how = {.with = with};
     return rewrite(expr, &how, out, err);
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+typedef struct printing {
+    const oci_schema *schema;
+    char *buf;
+    size_t size;
+    size_t used;
+} printing;
+
+static void print(printing *p, const char *text)
+{
+    size_t n = strlen(text);
+    size_t room = p->size - p->used - 1;
+    n = n < room ? n : room;
+    memcpy(p->buf + p->used, text, n);
+    p->used += n;
+    p->buf[p->used] = '\0';
+}
+
+static void print_constant(printing *p, const oci_expr *expr)
+{
+    const oci_column *column = &expr->constant->columns[0];
+    char text[OCI_VALUE_TEXT_MAX + 8];
+    oci_formatter formatter;
+    if (oci_column_is_null(column, 0)) {
+        print(p, "NULL");
+    } else if (oci_field_layout(&expr->type) == OCI_LAYOUT_OFFSETS32) {
+        int64_t length;
+        const uint8_t *bytes = oci_column_bytes_at(column, 0, &length);
+        snprintf(text, sizeof text, "'%.*s'", (int)oci_min64(length, 200), (const char *)bytes);
+        print(p, text);
+    } else if (oci_formatter_init(&formatter, &expr->type, NULL, NULL) == OC_OK) {
+        char *end = oci_format_value(&formatter, column, 0, text);
+        *end = '\0';
+        oci_formatter_deinit(&formatter, NULL);
+        print(p, text);
+    }
+}
+
+static void print_expr(printing *p, const oci_expr *expr, int depth);
+
+static void print_list(printing *p, const oci_expr *expr, const char *between, int depth)
+{
+    for (int32_t i = 0; i < expr->n_args; i++) {
+        print(p, i > 0 ? between : "");
+        print_expr(p, expr->args[i], depth + 1);
+    }
+}
+
+static void print_call(printing *p, const oci_expr *expr, int depth)
+{
+    const char *name = expr->function->name;
+    bool is_symbol = strchr("+-*/%<>=!~|&#^", name[0]) != NULL;
+    bool is_infix = expr->n_args == 2 &&
+                    (is_symbol || strcmp(name, "like") == 0 || strncmp(name, "is ", 3) == 0);
+    if (is_infix) {
+        char between[64];
+        snprintf(between, sizeof between, " %.50s ", name);
+        print(p, "(");
+        print_list(p, expr, between, depth);
+        print(p, ")");
+    } else if (expr->n_args == 1 && strncmp(name, "is ", 3) == 0) {
+        print(p, "(");
+        print_list(p, expr, "", depth);
+        print(p, " ");
+        print(p, name);
+        print(p, ")");
+    } else {
+        print(p, name);
+        print(p, "(");
+        print_list(p, expr, ", ", depth);
+        print(p, ")");
+    }
+}
+
+static void print_expr(printing *p, const oci_expr *expr, int depth)
+{
+    char type[128];
+    if (depth > 20) {
+        print(p, "...");
+        return;
+    }
+    switch (expr->kind) {
+    case OCI_EXPR_COLUMN:
+        if (expr->column < p->schema->n_fields && p->schema->fields[expr->column].name[0] != '\0') {
+            print(p, p->schema->fields[expr->column].name);
+        } else {
+            snprintf(type, sizeof type, "#%d", expr->column + 1);
+            print(p, type);
+        }
+        break;
+    case OCI_EXPR_CONSTANT: print_constant(p, expr); break;
+    case OCI_EXPR_CALL: print_call(p, expr, depth); break;
+    case OCI_EXPR_CAST:
+        oci_type_sql_name(&expr->type, type, sizeof type);
+        print(p, expr->is_try ? "TRY_CAST(" : "CAST(");
+        print_expr(p, expr->args[0], depth + 1);
+        print(p, " AS ");
+        print(p, type);
+        print(p, ")");
+        break;
+    case OCI_EXPR_AND:
+    case OCI_EXPR_OR:
+        print(p, "(");
+        print_list(p, expr, expr->kind == OCI_EXPR_AND ? " AND " : " OR ", depth);
+        print(p, ")");
+        break;
+    case OCI_EXPR_CASE:
+        print(p, "CASE(");
+        print_list(p, expr, ", ", depth);
+        print(p, ")");
+        break;
+    case OCI_EXPR_COALESCE:
+        print(p, "COALESCE(");
+        print_list(p, expr, ", ", depth);
+        print(p, ")");
+        break;
+    }
+}
+
+void oci_expr_format(const oci_expr *expr, const oci_schema *schema, char *buf, size_t size)
+{
+    printing p = {.schema = schema, .buf = buf, .size = size};
+    buf[0] = '\0';
+    print_expr(&p, expr, 0);
 }

@@ -5,6 +5,8 @@
 #ifndef OUTCORE_SQL_CATALOG_H
 #define OUTCORE_SQL_CATALOG_H
 
+#include <stdatomic.h>
+
 #include "arrow/stream.h"
 #include "base/env.h"
 
@@ -70,6 +72,7 @@ OC_NODISCARD oc_status oci_catalog_add_view(oci_catalog *catalog, const char *na
 bool oci_catalog_drop(oci_catalog *catalog, const char *name);
 /* Name i of all tables and views, in order of name; NULL behind the last. */
 const char *oci_catalog_name(const oci_catalog *catalog, int32_t i);
+bool oci_catalog_is_view(const oci_catalog *catalog, int32_t i);
 const oci_file_tables *oci_catalog_files(const oci_catalog *catalog);
 
 #endif /* OUTCORE_SQL_CATALOG_H */

@@ -15,12 +15,13 @@ typedef struct oci_plan_metrics {
     int64_t spilled_bytes;
     int64_t spilled_rows;
     int64_t read_back_bytes;
-    int64_t passes;
+    bool has_spill; /* it is an operator that can spill */
 } oci_plan_metrics;
 
 typedef struct oci_execution {
     const oci_env *env;
     oci_spill_manager *manager;
+    oci_mem *mem; /* pays for batches of small operators */
     int64_t now_us;
     bool measure; /* fill plan->metrics */
 } oci_execution;

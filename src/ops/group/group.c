@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "arrow/row_key_decode.h"
+#include "ops/group/group_distinct.h"
 
 /* ---- schema ---------------------------------------------------------------------------------- */
 
@@ -63,4 +64,28 @@ oc_status oci_group_schema(const oci_schema *input, const oci_group_plan *plan, 
     oci_schema_release(key_schema);
     free(keys);
     return status;
+}
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+static bool all_mergeable(const oci_group_plan *plan)
+{
+    for (int32_t i = 0; i < plan->n_aggregates; i++) {
+        if (!oci_aggregate_is_mergeable(&plan->aggregates[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+oc_status oci_group_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input,
+                         const oci_group_plan *plan, oci_stream **out, oc_error *err)
+{
+    if (all_mergeable(plan)) {
+        return oci_group_hashed_open(env, manager, input, plan, out, err);
+    }
+    if (oci_group_distinct_can(plan)) {
+        return oci_group_distinct_open(env, manager, input, plan, out, err);
+    }
+    return oci_group_sorted_open(env, manager, input, plan, out, err);
 }

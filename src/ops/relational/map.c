@@ -137,7 +137,7 @@ oc_status oci_working_open(const oci_relational *common, oci_stream *input, oci_
                            oc_error *err)
 {
     oci_schema *working;
-    map_stream *self;
+    map_stream *self = NULL;
     oc_status status = oci_schema_working(input->schema, &working, err);
     if (status != OC_OK) {
         oci_stream_close(input);
@@ -201,7 +201,7 @@ static oc_status make_filtered(map_stream *self, oci_batch *batch, oci_batch **o
 oc_status oci_filter_open(const oci_relational *common, oci_stream *input, oci_expr *condition,
                           oci_stream **out, oc_error *err)
 {
-    map_stream *self;
+    map_stream *self = NULL;
     OC_TRY(map_open(common, input, input->schema, &self, err));
     self->make = make_filtered;
     oc_status status = copy_exprs(self, &condition, 1, err);
@@ -224,7 +224,7 @@ static oc_status make_projected(map_stream *self, oci_batch *batch, oci_batch **
 oc_status oci_project_open(const oci_relational *common, oci_stream *input, oci_expr *const *exprs,
                            oci_schema *schema, oci_stream **out, oc_error *err)
 {
-    map_stream *self;
+    map_stream *self = NULL;
     OC_TRY(map_open(common, input, schema, &self, err));
     self->make = make_projected;
     oc_status status = copy_exprs(self, exprs, schema->n_fields, err);

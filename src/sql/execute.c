@@ -1,0 +1,162 @@
+/* Plans become streams. See execute.h. */
+#include "sql/execute.h"
+
+#include <stdlib.h>
+
+#include "ops/group/group.h"
+#include "ops/relational/relational.h"
+#include "ops/sort/sort.h"
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* Counts what an operator gives out, and what it spilled: operators below run inside its next(), and count first. */
+typedef struct measured_stream {
+    oci_stream base; /* must be first */
+    oci_stream *input;
+    const oci_execution *execution;
+    oci_plan_metrics *metrics;
+    oci_mem *mem;
+} measured_stream;
+
+static oc_status measured_next(oci_stream *stream, oci_batch **out, oc_error *err)
+{
+    measured_stream *self = (measured_stream *)stream;
+    const oci_clock *clock = self->execution->env->clock;
+    int64_t start = clock->now_ns(clock->self);
+    oc_status status = oci_stream_next(self->input, out, err);
+    self->metrics->elapsed_ns += clock->now_ns(clock->self) - start;
+    if (status == OC_OK && *out != NULL) {
+        self->metrics->rows += (*out)->length;
+        self->metrics->batches++;
+    }
+    return status;
+}
+
+static void measured_close(oci_stream *stream)
+{
+    measured_stream *self = (measured_stream *)stream;
+    oci_stream_close(self->input);
+    free(self);
+}
+
+static oc_status measure(const oci_execution *execution, oci_plan *plan, oci_stream *input,
+                         oci_stream **out, oc_error *err)
+{
+    measured_stream *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        oci_stream_close(input);
+        OC_FAIL(err, OC_ENOMEM, "could not set up a query: out of memory");
+    }
+    self->base =
+        (oci_stream){.schema = input->schema, .next = measured_next, .close = measured_close};
+    self->input = input;
+    self->execution = execution;
+    self->metrics = plan->metrics;
+    *out = &self->base;
+    return OC_OK;
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static oc_status open_scan(const oci_execution *execution, const oci_relational *common,
+                           oci_plan *plan, oci_stream **out, oc_error *err)
+{
+    (void)execution;
+    OC_TRY(plan->table->ops->open(plan->table, plan->columns, plan->schema->n_fields, out, err));
+    OC_TRY(oci_working_open(common, *out, out, err));
+    if (plan->filter != NULL) {
+        OC_TRY(oci_filter_open(common, *out, plan->filter, out, err));
+    }
+    return plan->scan_limit >= 0 ? oci_limit_open(common, *out, 0, plan->scan_limit, out, err)
+                                 : OC_OK;
+}
+
+static oc_status open_union(const oci_execution *execution, const oci_relational *common,
+                            oci_plan *plan, oci_stream **out, oc_error *err)
+{
+    oci_stream **inputs = calloc((size_t)plan->n_inputs + 1, sizeof(oci_stream *));
+    if (inputs == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not set up a query: out of memory");
+    }
+    oc_status status = OC_OK;
+    int32_t n = 0;
+    for (; status == OC_OK && n < plan->n_inputs; n++) {
+        status = oci_plan_open(execution, plan->inputs[n], &inputs[n], err);
+    }
+    if (status == OC_OK) {
+        status = oci_union_open(common, inputs, n, plan->schema, out, err);
+    } else {
+        for (int32_t i = 0; i < n - 1; i++) {
+            oci_stream_close(inputs[i]);
+        }
+    }
+    free(inputs);
+    return status;
+}
+
+static oc_status open_group(const oci_execution *execution, oci_plan *plan, oci_stream *input,
+                            oci_stream **out, oc_error *err)
+{
+    oci_group_plan shape = {.keys = plan->keys,
+                            .n_keys = plan->n_keys,
+                            .aggregates = plan->aggregates,
+                            .n_aggregates = plan->n_aggregates,
+                            .is_ordered = plan->is_ordered};
+    return oci_group_open(execution->env, execution->manager, input, &shape, out, err);
+}
+
+/* Takes the input, also on failure. */
+static oc_status open_over(const oci_execution *execution, const oci_relational *common,
+                           oci_plan *plan, oci_stream *input, oci_stream **out, oc_error *err)
+{
+    switch (plan->kind) {
+    case OCI_PLAN_FILTER: return oci_filter_open(common, input, plan->exprs[0], out, err);
+    case OCI_PLAN_PROJECT:
+        return oci_project_open(common, input, plan->exprs, plan->schema, out, err);
+    case OCI_PLAN_GROUP: return open_group(execution, plan, input, out, err);
+    case OCI_PLAN_GROUPING_SETS:
+        return oci_sets_open(common, input, plan->sets, plan->n_sets, plan->n_keys, plan->schema,
+                             out, err);
+    case OCI_PLAN_SORT:
+        return oci_sort_open(execution->env, execution->manager, input, plan->sort_keys,
+                             plan->n_sort_keys, plan->limit, out, err);
+    case OCI_PLAN_LIMIT: return oci_limit_open(common, input, plan->offset, plan->limit, out, err);
+    default: break;
+    }
+    oci_stream_close(input);
+    OC_FAIL(err, OC_EINTERNAL, "a plan has a node of an unknown kind");
+}
+
+static oc_status open_node(const oci_execution *execution, const oci_relational *common,
+                           oci_plan *plan, oci_stream **out, oc_error *err)
+{
+    switch (plan->kind) {
+    case OCI_PLAN_SCAN: return open_scan(execution, common, plan, out, err);
+    case OCI_PLAN_VALUES:
+        return oci_values_open(common, plan->exprs, plan->n_rows, plan->schema, out, err);
+    case OCI_PLAN_SERIES:
+        return oci_series_open(common, plan->exprs, plan->n_exprs, plan->schema, out, err);
+    case OCI_PLAN_UNION: return open_union(execution, common, plan, out, err);
+    default: break;
+    }
+    oci_stream *input;
+    OC_TRY(oci_plan_open(execution, plan->inputs[0], &input, err));
+    return open_over(execution, common, plan, input, out, err);
+}
+
+oc_status oci_plan_open(const oci_execution *execution, oci_plan *plan, oci_stream **out,
+                        oc_error *err)
+{
+    oci_relational common = {
+        .env = execution->env, .now_us = execution->now_us, .mem = execution->mem};
+    OC_TRY(open_node(execution, &common, plan, out, err));
+    if (!execution->measure) {
+        return OC_OK;
+    }
+    plan->metrics = calloc(1, sizeof *plan->metrics);
+    if (plan->metrics == NULL) {
+        oci_stream_close(*out);
+        OC_FAIL(err, OC_ENOMEM, "could not set up a query: out of memory");
+    }
+    return measure(execution, plan, *out, out, err);
+}
