@@ -419,6 +419,9 @@ static oc_status group_next(oci_stream *stream, oci_batch **out, oc_error *err)
         self->error.status = OC_OK;
         oc_status status = next_batch(self, out, &self->error);
         self->status = status;
+        if (status == OC_EBUDGET) {
+            oci_group_name_limit(self, &self->error);
+        }
         if (status != OC_OK || *out == NULL) {
             self->phase = OCI_GROUP_END;
             release_work(self);

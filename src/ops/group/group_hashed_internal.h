@@ -166,6 +166,8 @@ OC_NODISCARD oc_status oci_group_take_batch(oci_group_hashed *self, oci_batch *b
 int32_t oci_group_first_state(const oci_group_hashed *self, int32_t i);
 /* The one group of a grouping without keys, for when no rows come. */
 OC_NODISCARD oc_status oci_group_add_single(oci_group_hashed *self, oc_error *err);
+/* Makes an OC_EBUDGET of any origin name a limit that is enough. */
+void oci_group_name_limit(const oci_group_hashed *self, oc_error *err);
 /* After a refusal of memory: gets some. OC_OK: try again. */
 OC_NODISCARD oc_status oci_group_make_room(oci_group_hashed *self, oci_group_patience *patience,
                                            oc_error *err);

@@ -2,6 +2,7 @@
  *
  * A slice is tried until it fits. What is refused first asks other operators when we have less than our share, then
  * spills our own groups; with an empty table the slice is cut in halves; and at last we wait for others. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -200,21 +201,37 @@ static oc_status try_rows(oci_group_hashed *self, const oci_batch *rows, bool is
     return status;
 }
 
+/* A limit that is enough for the largest row or group so far. */
+static int64_t enough_for(const oci_group_hashed *self)
+{
+    return oci_max64(2 * oci_budget_limit(self->env->budget),
+                     16 * self->wide_bytes + ((int64_t)1 << 20));
+}
+
 static oc_status too_large(const oci_group_hashed *self, oc_error *err)
 {
-    int64_t limit = oci_budget_limit(self->env->budget);
-    int64_t enough = oci_max64(2 * limit, 16 * self->wide_bytes + ((int64_t)1 << 20));
-    char limit_text[OCI_BYTES_TEXT];
-    char enough_text[OCI_BYTES_TEXT];
+    char text[OCI_BYTES_TEXT];
     OC_SET(err, OC_EBUDGET,
-           "could not group: one group or one row is too large for the memory limit of %s; a limit "
-           "of %s "
-           "is enough",
-           oci_format_bytes(limit, limit_text), oci_format_bytes_up(enough, enough_text));
-    if (err != NULL) {
+           "could not group: one group or one row is too large for the memory limit of %s",
+           oci_format_bytes(oci_budget_limit(self->env->budget), text));
+    return OC_EBUDGET;
+}
+
+void oci_group_name_limit(const oci_group_hashed *self, oc_error *err)
+{
+    int64_t enough = oci_max64(enough_for(self), err->needed_bytes);
+    char text[OCI_BYTES_TEXT];
+    char *advice = strstr(err->message, "; raise the memory limit");
+    if (advice == NULL && (advice = strstr(err->message, "; use a limit of at least")) != NULL) {
+        /* A reader counted what a row takes while it is read; grouping takes about as much again. */
+        enough = oci_max64(enough, 2 * err->needed_bytes);
+    }
+    size_t used = advice != NULL ? (size_t)(advice - err->message) : strlen(err->message);
+    if (strstr(err->message, "is enough") == NULL) {
+        snprintf(err->message + used, sizeof err->message - used, "; a limit of %s is enough",
+                 oci_format_bytes_up(enough, text));
         err->needed_bytes = enough;
     }
-    return OC_EBUDGET;
 }
 
 /* Tables and states do not say it themselves. */
