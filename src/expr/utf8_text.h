@@ -19,7 +19,7 @@ static inline bool oci_is_continuation(uint8_t byte)
 /* Bytes of the character at `at`; length >= 1. */
 static inline int64_t oci_character_bytes(const uint8_t *at, int64_t length)
 {
-    if (at[0] < 0xC0) {
+    if (at[0] < 0xC0 || at[0] > 0xF7) {
         return 1;
     }
     int64_t most = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
