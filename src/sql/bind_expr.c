@@ -67,7 +67,7 @@ static oc_status call_nodes(oci_binder *binder, const oci_scope *scope, const ch
                             PgQuery__Node *const *nodes, size_t n, int32_t location, oci_expr **out,
                             oc_error *err)
 {
-    oci_expr **args;
+    oci_expr **args = NULL;
     OC_TRY(bind_list(binder, scope, nodes, n, &args, err));
     oc_status status = call(binder, name, args, (int32_t)n, location, out, err);
     free(args);
@@ -443,7 +443,7 @@ static oc_status bind_case(oci_binder *binder, const oci_scope *scope,
 static oc_status bind_logic(oci_binder *binder, const oci_scope *scope,
                             const PgQuery__BoolExpr *node, oci_expr **out, oc_error *err)
 {
-    oci_expr **args;
+    oci_expr **args = NULL;
     if (node->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR) {
         return call_one(binder, scope, "not", node->args[0], node->location, out, err);
     }
@@ -460,7 +460,7 @@ static oc_status bind_logic(oci_binder *binder, const oci_scope *scope,
 static oc_status bind_coalesce(oci_binder *binder, const oci_scope *scope,
                                const PgQuery__CoalesceExpr *node, oci_expr **out, oc_error *err)
 {
-    oci_expr **args;
+    oci_expr **args = NULL;
     OC_TRY(bind_list(binder, scope, node->args, node->n_args, &args, err));
     oc_status status = oci_bind_at(binder, node->location,
                                    oci_expr_branches(OCI_EXPR_COALESCE, args, (int32_t)node->n_args,
