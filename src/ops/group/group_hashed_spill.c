@@ -268,6 +268,7 @@ static oc_status evict_partitions(oci_group_hashed *self, const bool *leaves, oc
 {
     int64_t bytes = oci_group_table_size(self->table) * (int64_t)sizeof(uint32_t);
     void *list;
+    oci_env_set_phase(self->env, "spilling");
     oci_reservation_promise(&self->workspace);
     oc_status status = oci_mem_alloc(self->mem, bytes, &list, err);
     if (status == OC_OK) {
@@ -280,6 +281,7 @@ static oc_status evict_partitions(oci_group_hashed *self, const bool *leaves, oc
         status = status == OC_EBUDGET ? OC_OK : status;
     }
     oci_mem_end_promise(self->mem);
+    oci_env_set_phase(self->env, self->input != NULL ? "reading" : "merging");
     atomic_store(&self->held, oci_mem_held(self->mem) - self->workspace.bytes);
     return status;
 }
