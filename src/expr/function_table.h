@@ -5,6 +5,7 @@
 #include "expr/function.h"
 
 extern const oci_function oci_functions_arithmetic[];
+extern const oci_function oci_functions_calendar[];
 extern const oci_function oci_functions_compare[];
 extern const oci_function oci_functions_join[];
 extern const oci_function oci_functions_list[];
