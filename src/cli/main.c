@@ -78,7 +78,7 @@ static int run_command(const oci_cli_options *options)
     case OCI_CLI_NONE:
     case OCI_CLI_COMMANDS: break;
     }
-    return oci_cli_usage_error(options, "no command; the commands are sort, convert, inspect");
+    return oci_cli_run_sql(options);
 }
 
 int main(int argc, char **argv)
