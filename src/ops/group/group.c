@@ -81,10 +81,10 @@ static bool all_mergeable(const oci_group_plan *plan)
 oc_status oci_group_open(const oci_env *env, oci_spill_manager *manager, oci_stream *input,
                          const oci_group_plan *plan, oci_stream **out, oc_error *err)
 {
-    if (all_mergeable(plan)) {
+    if (!plan->is_ordered && all_mergeable(plan)) {
         return oci_group_hashed_open(env, manager, input, plan, out, err);
     }
-    if (oci_group_distinct_can(plan)) {
+    if (!plan->is_ordered && oci_group_distinct_can(plan)) {
         return oci_group_distinct_open(env, manager, input, plan, out, err);
     }
     return oci_group_sorted_open(env, manager, input, plan, out, err);

@@ -120,6 +120,9 @@ static oc_status make_schema(oci_group_hashed *self, bool is_partial, oci_schema
 
 static int32_t bits_for(const oci_group_hashed *self)
 {
+    if (self->n_keys == 0) {
+        return 0; /* one group, of which no part can leave */
+    }
     int64_t parts = oci_budget_limit(self->env->budget) / PARTITION_BYTES_MIN;
     int32_t bits = 1;
     while (bits < OCI_GROUP_BITS_MAX && ((int64_t)2 << bits) <= parts) {

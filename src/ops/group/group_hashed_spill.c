@@ -52,6 +52,9 @@ static int64_t workspace_bytes(const oci_group_hashed *self, int64_t n_more)
 
 oc_status oci_group_set_aside(oci_group_hashed *self, int64_t n_more, oc_error *err)
 {
+    if (self->bits == 0) {
+        return OC_OK; /* nothing can be spilled */
+    }
     int64_t bytes = workspace_bytes(self, n_more);
     return bytes <= self->workspace.bytes
                ? OC_OK
