@@ -6,7 +6,8 @@
  *
  * FROM 'file' is no SQL; the parser says so at the text, and if FROM, JOIN or a comma stands in front of it, the quotes
  * are turned into those of a name and the text is parsed again. Nothing else is rewritten, so trim(both from 'x')
- * stays what it is. */
+ * stays what it is. A subquery in FROM without an alias, which the parser refuses, gets one.
+ * Positions are told as those of the text that was given. */
 #include "sql/parse.h"
 
 #include <pg_query.h>
@@ -18,6 +19,8 @@
 
 #define STACK_BYTES ((size_t)512 << 20)
 #define TEXTS_MAX   1000
+#define ALIAS       " _s"
+#define ALIAS_BYTES 3
 
 typedef struct deep_call {
     void (*body)(void *arg);
@@ -84,22 +87,84 @@ static oc_status parse_error(const PgQueryError *error, int64_t *position, oc_er
     OC_FAIL(err, OC_EINVAL, "%s", error->message);
 }
 
+/* Behind the parenthesis that closes the one at `at`; -1: none does. */
+static int64_t find_closing(const char *sql, int64_t size, int64_t at)
+{
+    int64_t depth = 0;
+    for (oci_token token = oci_token_at(sql, size, at);
+         token.kind != OCI_TOKEN_END && token.kind != OCI_TOKEN_OPEN;
+         token = oci_token_at(sql, size, token.end)) {
+        depth += oci_token_is_symbol(sql, token, '(');
+        depth -= oci_token_is_symbol(sql, token, ')');
+        if (depth == 0) {
+            return token.end;
+        }
+    }
+    return -1;
+}
+
+/* A text under work: it grows by aliases. */
+typedef struct draft {
+    char *sql; /* room for TEXTS_MAX aliases more */
+    int64_t size;
+} draft;
+
+static bool add_alias(draft *text, oci_parsed *out, const PgQueryError *error)
+{
+    int64_t end = error->cursorpos > 0 &&
+                          strncmp(error->message, "subquery in FROM must have an alias", 35) == 0
+                      ? find_closing(text->sql, text->size, error->cursorpos - 1)
+                      : -1;
+    if (end < 0 || out->n_aliases == TEXTS_MAX) {
+        return false;
+    }
+    memmove(text->sql + end + ALIAS_BYTES, text->sql + end, (size_t)(text->size - end) + 1);
+    memcpy(text->sql + end, ALIAS, ALIAS_BYTES);
+    text->size += ALIAS_BYTES;
+    for (int32_t i = 0; i < out->n_texts; i++) {
+        out->texts[i] += out->texts[i] >= end ? ALIAS_BYTES : 0;
+    }
+    for (int32_t i = 0; i < out->n_aliases; i++) {
+        out->aliases[i] += out->aliases[i] >= end ? ALIAS_BYTES : 0;
+    }
+    out->aliases[out->n_aliases++] = end;
+    return true;
+}
+
+int64_t oci_parsed_place(const oci_parsed *parsed, int64_t position)
+{
+    int64_t before = 0;
+    for (int32_t i = 0; i < parsed->n_aliases; i++) {
+        before += parsed->aliases[i] < position ? ALIAS_BYTES : 0;
+    }
+    return position < 0 ? position : position - before;
+}
+
+/* FROM 'file' becomes FROM "file". */
+static bool name_text(draft *text, oci_parsed *out, const PgQueryError *error)
+{
+    oci_token token;
+    int64_t at = error->cursorpos - 1;
+    if (out->n_texts == TEXTS_MAX || !find_table_text(text->sql, text->size, at, &token) ||
+        !make_name(text->sql, token)) {
+        return false;
+    }
+    out->texts[out->n_texts++] = at;
+    return true;
+}
+
 /* One attempt; *again: the text was changed and is to be parsed once more. */
-static oc_status parse_once(char *sql, int64_t size, oci_parsed *out, bool *again,
-                            int64_t *position, oc_error *err)
+static oc_status parse_once(draft *text, oci_parsed *out, bool *again, int64_t *position,
+                            oc_error *err)
 {
     oc_status status = OC_OK;
-    PgQueryProtobufParseResult parsed = pg_query_parse_protobuf(sql);
+    PgQueryProtobufParseResult parsed = pg_query_parse_protobuf(text->sql);
     *again = false;
     if (parsed.error != NULL) {
-        oci_token text;
-        int64_t at = parsed.error->cursorpos - 1;
-        if (out->n_texts < TEXTS_MAX && find_table_text(sql, size, at, &text) &&
-            make_name(sql, text)) {
-            out->texts[out->n_texts++] = at;
-            *again = true;
-        } else {
+        *again = name_text(text, out, parsed.error) || add_alias(text, out, parsed.error);
+        if (!*again) {
             status = parse_error(parsed.error, position, err);
+            *position = oci_parsed_place(out, *position);
         }
     } else {
         out->result = pg_query__parse_result__unpack(NULL, parsed.parse_tree.len,
@@ -132,24 +197,25 @@ oc_status oci_parse_query(const char *sql, int64_t size, oci_parsed *out, int64_
 {
     *out = (oci_parsed){0};
     *position = -1;
-    char *copy = malloc((size_t)size + 1);
+    draft text = {.sql = malloc((size_t)size + TEXTS_MAX * ALIAS_BYTES + 1), .size = size};
     out->texts = calloc(TEXTS_MAX, sizeof *out->texts);
-    if (copy == NULL || out->texts == NULL) {
-        free(copy);
+    out->aliases = calloc(TEXTS_MAX, sizeof *out->aliases);
+    if (text.sql == NULL || out->texts == NULL || out->aliases == NULL) {
+        free(text.sql);
         oci_parsed_deinit(out);
         OC_FAIL(err, OC_ENOMEM, "could not parse a statement: out of memory");
     }
-    memcpy(copy, sql, (size_t)size);
-    copy[size] = '\0';
+    memcpy(text.sql, sql, (size_t)size);
+    text.sql[size] = '\0';
     bool again = true;
     oc_status status = OC_OK;
     while (again && status == OC_OK) {
-        status = parse_once(copy, size, out, &again, position, err);
+        status = parse_once(&text, out, &again, position, err);
     }
     if (status == OC_OK) {
         status = take_select(out, position, err);
     }
-    free(copy);
+    free(text.sql);
     if (status != OC_OK) {
         oci_parsed_deinit(out);
     }
@@ -162,5 +228,6 @@ void oci_parsed_deinit(oci_parsed *parsed)
         pg_query__parse_result__free_unpacked(parsed->result, NULL);
     }
     free(parsed->texts);
+    free(parsed->aliases);
     *parsed = (oci_parsed){0};
 }

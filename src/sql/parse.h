@@ -12,12 +12,17 @@ typedef struct oci_parsed {
     /* Bytes at which a table was given as FROM 'text'. */
     int64_t *texts;
     int32_t n_texts;
+    /* Where an alias was put in that the parser wants and nobody else does; places in the text with them. */
+    int64_t *aliases;
+    int32_t n_aliases;
 } oci_parsed;
 
 /* Needs a lot of stack for deep texts: see oci_with_deep_stack. `sql` ends with a NUL. *position: what an error is
  * about. */
 OC_NODISCARD oc_status oci_parse_query(const char *sql, int64_t size, oci_parsed *out,
                                        int64_t *position, oc_error *err);
+/* A place in the text as it was given, from one of the tree. */
+int64_t oci_parsed_place(const oci_parsed *parsed, int64_t position);
 void oci_parsed_deinit(oci_parsed *parsed);
 
 /* Calls body(arg) on a thread with a stack that any text of up to OCI_SQL_BYTES_MAX bytes can do with. false: there was

@@ -159,7 +159,7 @@ static void parse_and_bind(void *arg)
         oci_binder binder = {
             .catalog = r->catalog, .now_us = r->now_us, .position = -1, .parsed = &parsed};
         job->status = oci_bind_select(&binder, parsed.select, NULL, &r->out->plan, r->err);
-        position = binder.position;
+        position = oci_parsed_place(&parsed, binder.position);
         oci_parsed_deinit(&parsed);
     }
     free(text);
