@@ -43,7 +43,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TIMEOUT = 300  # seconds for a statement; sanitizer builds are slow
+TIMEOUT = 120  # seconds for a statement; sanitizer builds are slow
 DIALECT = "outcore"
 
 
