@@ -7,6 +7,7 @@
 extern const oci_function oci_functions_arithmetic[];
 extern const oci_function oci_functions_calendar[];
 extern const oci_function oci_functions_compare[];
+extern const oci_function oci_functions_format[];
 extern const oci_function oci_functions_join[];
 extern const oci_function oci_functions_list[];
 extern const oci_function oci_functions_match[];

@@ -187,6 +187,64 @@ static void columns_with_nulls(void **state)
     check_rows(call("date_trunc", 2, text("month"), column), values, 3, months);
 }
 
+static void to_char(oci_expr *value, const char *format, const char *expected)
+{
+    check(call("to_char", 2, value, text(format)), expected);
+}
+
+static void times_are_formatted(void **state)
+{
+    (void)state;
+    const char *at = "2002-04-05 17:31:12.066";
+    to_char(stamp(at), "YYYY-MM-DD HH24:MI:SS", "2002-04-05 17:31:12");
+    to_char(stamp(at), "HH12:MI:SS", "05:31:12");
+    to_char(stamp(at), "Day, DD  HH12:MI:SS", "Friday   , 05  05:31:12");
+    to_char(stamp(at), "FMDay, FMDD  HH12:MI:SS", "Friday, 5  05:31:12");
+    to_char(stamp(at), "FMMonth DDth, YYYY", "April 05th, 2002");
+    to_char(stamp(at), "Mon MON mon Dy", "Apr APR apr Fri");
+    to_char(stamp(at), "HH12:MI AM p.m.", "05:31 PM p.m.");
+    to_char(stamp(at), "MS US Q IYYY-IW DDD J", "066 066000 2 2002-14 095 2452370");
+    to_char(stamp(at), "\"Year\" YYYY", "Year 2002");
+    to_char(date("2002-04-01"), "FMDDTH", "1ST");
+    check(call("monthname", 1, date("2002-04-01")), "April");
+    check(call("dayname", 1, date("2002-04-01")), "Monday");
+}
+
+static void times_are_read_by_formats(void **state)
+{
+    (void)state;
+    check(call("to_date", 2, text("05 Dec 2000"), text("DD Mon YYYY")), "2000-12-05");
+    check(call("to_date", 2, text("20240229"), text("YYYYMMDD")), "2024-02-29");
+    check(call("to_date", 2, text("1999/060"), text("YYYY/DDD")), "1999-03-01");
+    check(call("extract", 2, text("epoch"),
+               call("to_timestamp", 2, text("1970-01-01 01:00:00.25 PM"),
+                    text("YYYY-MM-DD HH12:MI:SS.MS AM"))),
+          "46800.250000");
+    check_fails("does not fit", "to_date", 2, text("2023-02-29"), text("YYYY-MM-DD"));
+    check_fails("does not fit", "to_date", 2, text("x"), text("YYYY"));
+}
+
+static void numbers_are_formatted(void **state)
+{
+    (void)state;
+    to_char(number("485"), "999", " 485");
+    to_char(call("-", 1, number("485")), "999", "-485");
+    to_char(number("1485"), "9,999", " 1,485");
+    to_char(number("485"), "9,999", "   485");
+    to_char(number("148.5"), "999.999", " 148.500");
+    to_char(number("148.5"), "FM999.999", "148.5");
+    to_char(number("148.5"), "FM999.990", "148.500");
+    to_char(number("485"), "09999", " 00485");
+    to_char(number("12"), "FM0000", "0012");
+    to_char(call("-", 1, number("0.1")), "99.99", "  -.10");
+    to_char(number("0.1"), "0.9", " 0.1");
+    to_char(number("12345"), "999", " ###");
+    to_char(number("485"), "999S", "485+");
+    to_char(call("-", 1, number("485")), "999MI", "485-");
+    to_char(number("1234567.891e0"), "FM9,999,999.99", "1,234,567.89");
+    check_fails("no format of numbers", "to_char", 2, number("1"), text("abc"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +259,9 @@ int main(void)
         cmocka_unit_test(intervals_are_justified),
         cmocka_unit_test(zones_with_fixed_offsets),
         cmocka_unit_test(the_time_is_that_of_the_statement),
+        cmocka_unit_test(times_are_formatted),
+        cmocka_unit_test(times_are_read_by_formats),
+        cmocka_unit_test(numbers_are_formatted),
         cmocka_unit_test(columns_with_nulls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
