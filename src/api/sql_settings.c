@@ -1,4 +1,4 @@
-/* See sql_settings.h. */
+/* See sql_settings.h. The text of a folder comes from malloc. */
 #include "api/sql_settings.h"
 
 #include <stdio.h>

@@ -19,6 +19,10 @@ typedef struct oci_threads {
 
 const oci_threads *oci_system_threads(void);
 
+/* Calls body(arg) on a thread of its own with so large a stack, and waits for it: for code of others that recurses with
+ * its input. Of the stack only what is touched takes memory. false: there is no such thread to be had. */
+bool oci_run_with_stack(size_t bytes, void (*body)(void *arg), void *arg);
+
 typedef struct oci_clock {
     int64_t (*now_ns)(void *self); /* monotonic */
     void *self;

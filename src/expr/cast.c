@@ -2,7 +2,8 @@
  *
  * A value goes through one of a few common forms: a whole number with a scale (integers, decimals, booleans), a
  * double, a moment (dates and timestamps in nanoseconds of 128 bits), text. So n types need n readers and n writers
- * and not n * n casts. The frequent casts between integers and to double have loops of their own. */
+ * and not n * n casts. The frequent casts between integers and to double have loops of their own. Owners of blocks
+ * come from malloc. */
 #include "expr/cast.h"
 
 #include <math.h>

@@ -219,7 +219,8 @@ static bool parse_words(const char *at, oci_interval *out)
             const char *unit = skip_blanks(at);
             at = read_word(unit, word, sizeof word);
             if (at == unit) { /* a number alone counts seconds */
-                strcpy(word, "s");
+                word[0] = 's';
+                word[1] = '\0';
             }
             if (!add_named(out, a, word)) {
                 return false;
@@ -276,6 +277,8 @@ bool oci_interval_parse(const uint8_t *text, int64_t length, oci_interval *out)
     return good && out->months == (int32_t)out->months && out->days == (int32_t)out->days;
 }
 
+#define PART_BYTES 32 /* at most, of each of the four parts */
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static char *put_part(char *to, const char *start, int64_t value, const char *one, const char *many)
@@ -283,8 +286,9 @@ static char *put_part(char *to, const char *start, int64_t value, const char *on
     if (value == 0) {
         return to;
     }
-    return to + sprintf(to, "%s%lld %s", to > start ? " " : "", (long long)value,
-                        value == 1 || value == -1 ? one : many);
+    int n = snprintf(to, PART_BYTES, "%s%lld %s", to > start ? " " : "", (long long)value,
+                     value == 1 || value == -1 ? one : many);
+    return to + n;
 }
 
 char *oci_interval_format(const oci_interval *interval, char *out)
@@ -299,12 +303,12 @@ char *oci_interval_format(const oci_interval *interval, char *out)
     uint64_t nanos = interval->nanos < 0 ? 0 - (uint64_t)interval->nanos
                                          : (uint64_t)interval->nanos;
     uint64_t seconds = nanos / (uint64_t)NANOS_PER_SECOND;
-    to += sprintf(to, "%s%s%02llu:%02llu:%02llu", to > out ? " " : "",
-                  interval->nanos < 0 ? "-" : "", (unsigned long long)(seconds / 3600),
-                  (unsigned long long)(seconds / 60 % 60), (unsigned long long)(seconds % 60));
+    to += snprintf(to, PART_BYTES, "%s%s%02llu:%02llu:%02llu", to > out ? " " : "",
+                   interval->nanos < 0 ? "-" : "", (unsigned long long)(seconds / 3600),
+                   (unsigned long long)(seconds / 60 % 60), (unsigned long long)(seconds % 60));
     uint64_t part = nanos % (uint64_t)NANOS_PER_SECOND;
     if (part != 0) {
-        to += sprintf(to, ".%09llu", (unsigned long long)part);
+        to += snprintf(to, PART_BYTES, ".%09llu", (unsigned long long)part);
         while (to[-1] == '0') {
             to--;
         }

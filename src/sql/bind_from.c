@@ -1,4 +1,4 @@
-/* What stands in FROM. See bind.h. */
+/* What stands in FROM. See bind.h. What is made comes from malloc: it grows with the text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

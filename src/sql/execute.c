@@ -1,4 +1,4 @@
-/* Plans become streams. See execute.h. */
+/* Plans become streams. See execute.h. What is made comes from malloc: it grows with the text. */
 #include "sql/execute.h"
 
 #include <stdlib.h>

@@ -7,14 +7,14 @@
  * FROM 'file' is no SQL; the parser says so at the text, and if FROM, JOIN or a comma stands in front of it, the quotes
  * are turned into those of a name and the text is parsed again. Nothing else is rewritten, so trim(both from 'x')
  * stays what it is. A subquery in FROM without an alias, which the parser refuses, gets one.
- * Positions are told as those of the text that was given. */
+ * Positions are told as those of the text that was given. What is made comes from malloc: it grows with the text. */
 #include "sql/parse.h"
 
 #include <pg_query.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "sql/token.h"
 
 #define STACK_BYTES ((size_t)512 << 20)
@@ -22,33 +22,9 @@
 #define ALIAS       " _s"
 #define ALIAS_BYTES 3
 
-typedef struct deep_call {
-    void (*body)(void *arg);
-    void *arg;
-} deep_call;
-
-static void *run_deep(void *arg)
-{
-    deep_call *call = arg;
-    call->body(call->arg);
-    return NULL;
-}
-
 bool oci_with_deep_stack(void (*body)(void *arg), void *arg)
 {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    deep_call call = {body, arg};
-    if (pthread_attr_init(&attributes) != 0) {
-        return false;
-    }
-    bool started = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
-                   pthread_create(&thread, &attributes, run_deep, &call) == 0;
-    pthread_attr_destroy(&attributes);
-    if (started) {
-        pthread_join(thread, NULL);
-    }
-    return started;
+    return oci_run_with_stack(STACK_BYTES, body, arg);
 }
 
 /* The text literal at `at`, when FROM, JOIN or a comma stands in front of it. */

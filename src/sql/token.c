@@ -1,4 +1,4 @@
-/* See token.h; and oci_sql_split, which needs nothing else. */
+/* See token.h; and oci_sql_split, which needs nothing else. What is made comes from malloc: it grows with the text. */
 #include "sql/token.h"
 
 #include <stdlib.h>

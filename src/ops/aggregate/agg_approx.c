@@ -1,7 +1,7 @@
 /* approx_count_distinct: HyperLogLog (Flajolet, Fusy, Gandouet, Meunier, "HyperLogLog: the analysis of a near-optimal
  * cardinality estimation algorithm", 2007) over 2^12 registers: a standard error of 1.6%, with linear counting for
  * small numbers. Registers take the maximum, so order and merging do not matter. Values are told apart as grouping
- * tells them apart. State column: the registers, empty when no value came. */
+ * tells them apart. State column: the registers, empty when no value came. The struct comes from malloc. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* bool_and, bool_or, bit_and, bit_or, bit_xor: one word of bits per group. A state column has the value so far, null
- * where there was none. */
+ * where there was none. The struct comes from malloc. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *
  * A state is a count, flags for NaN and infinities, and one sum after the other. Their windows are common to all
  * groups: when values ask for a wider one, states are laid out anew by reserve(). State columns: count, flags, and
- * each sum as bytes. */
+ * each sum as bytes. The struct comes from malloc. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Sums are kept in 128 bits for integers, which 2^64 values of 64 bits cannot pass, and in 256 bits for decimals,
  * of which 2^128 of 38 digits would have to come; so nothing overflows before the end, where the sum must fit its
- * type. State columns: the sum as decimal128(38, 0) or decimal256(76, scale), and for averages the count. */
+ * type. State columns: the sum as decimal128(38, 0) or decimal256(76, scale), and for averages the count. The struct comes from malloc. */
 #include <stdlib.h>
 #include <string.h>
 
