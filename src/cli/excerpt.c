@@ -7,7 +7,7 @@
 
 /* Characters shown before and after the place. */
 #define BEFORE 50
-#define AFTER  30
+#define AFTER  40
 
 static bool continues_character(char byte)
 {

@@ -60,7 +60,7 @@ static const command_help helps[OCI_CLI_COMMANDS] = {
 
 static const char sql_examples[] =
     "\nExamples:\n"
-    "  outcore \"SELECT city, sum(fare) FROM 'trips.csv' GROUP BY city ORDER BY 2 DESC\"\n"
+    "  outcore \"SELECT city, sum(fare) FROM 'trips.csv' GROUP BY city ORDER BY 2\"\n"
     "  outcore -m 64m -o top.arrow -f report.sql\n"
     "  outcore -c \"EXPLAIN ANALYZE SELECT DISTINCT user_id FROM 'log-*.arrow'\"\n"
     "  outcore sort trips.csv --by 'fare desc' --limit 10\n";

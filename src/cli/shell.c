@@ -42,16 +42,22 @@ static size_t find_open_quote(const char *text, size_t size)
     return quote == '\'' ? open : SIZE_MAX;
 }
 
-static void complete_file(const char *text, size_t size, found_word found, void *list)
+/* A file, unlike a folder, gets `closing` behind it. */
+static void complete_file(const char *text, size_t size, const char *closing, found_word found,
+                          void *list)
 {
     char pattern[OCI_CLI_PATH_BYTES];
+    char path[OCI_CLI_PATH_BYTES + 2];
     glob_t paths;
     int n = snprintf(pattern, sizeof pattern, "%.*s*", (int)size, text);
     if (n < 0 || n >= (int)sizeof pattern || glob(pattern, GLOB_MARK, NULL, &paths) != 0) {
         return;
     }
     for (size_t i = 0; i < paths.gl_pathc; i++) {
-        found(paths.gl_pathv[i], list);
+        size_t length = strlen(paths.gl_pathv[i]);
+        bool is_folder = length > 0 && paths.gl_pathv[i][length - 1] == '/';
+        snprintf(path, sizeof path, "%s%s", paths.gl_pathv[i], is_folder ? "" : closing);
+        found(path, list);
     }
     globfree(&paths);
 }
@@ -75,7 +81,7 @@ static void complete_dot_line(shell *state, const char *line, size_t cursor, siz
         (*start)--;
     }
     if (!is_schema) {
-        complete_file(line + *start, cursor - *start, found, list);
+        complete_file(line + *start, cursor - *start, "", found, list);
         return;
     }
     /* What could stand behind FROM. */
@@ -109,7 +115,7 @@ static void complete(void *arg, const char *line, size_t cursor, size_t *start, 
     size_t quote = find_open_quote(text, before + cursor);
     if (quote != SIZE_MAX) {
         *start = quote >= before ? quote - before : cursor;
-        complete_file(text + quote, before + cursor - quote, found, list);
+        complete_file(text + quote, before + cursor - quote, "'", found, list);
     } else {
         int64_t from = (int64_t)(before + cursor);
         oc_session_complete(state->sql->session, text, (int64_t)size, from, &from, found, list);

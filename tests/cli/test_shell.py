@@ -123,7 +123,7 @@ def test_dot_commands(start):
     assert "only_column" in shell.ask("\\d some_view")
     assert "name" in shell.ask(".schema t.csv")
     assert ".maxrows" in shell.ask(".help")
-    assert "timer is on" in shell.ask("\\timing on")
+    assert "timing is on" in shell.ask("\\timing on")
     assert "time: " in shell.ask("SELECT 1;")
     assert "unknown command" in shell.ask(".frobnicate")
     shell.ask(".mode csv")
@@ -186,9 +186,9 @@ def test_terminate_ends_the_shell(start):
 def test_completion(start):
     shell = start()
     shell.ask("CREATE VIEW some_view AS SELECT 1 AS only_column;")
-    shell.send("SELECT onl\tFROM some_v\t;\r") if False else shell.send("SELECT * FROM some_v\t;\r")
+    shell.send("SELECT * FROM some_v\t;\r")
     assert "only_column" in shell.expect(PROMPT)
-    shell.send("sele\t* from 't.c\t' limi\t1;\r")
+    shell.send("sele\t* from 't.c\tlimi\t1;\r")
     text = shell.expect(PROMPT)
     assert "n0" in text
     assert "select" in text  # in the letters it was begun in
