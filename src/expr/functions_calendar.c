@@ -1,7 +1,8 @@
 /* Dates, timestamps and intervals made out of parts, their differences, time zones: make_date, age,
  * date_diff, justify_*, timezone and the like.
  *
- * AT TIME ZONE knows UTC and fixed offsets, which count as in ISO 8601: +02:00 is ahead of UTC. */
+ * AT TIME ZONE knows UTC and fixed offsets, which count as in ISO 8601: +02:00 is ahead of UTC.
+ * What a call carries (a field, an offset) is malloc'ed with the statement. */
 #include <math.h>
 #include <stdlib.h>
 #include <strings.h>

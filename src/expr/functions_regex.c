@@ -1,6 +1,7 @@
 /* ~ ~* !~ !~*, regexp_like, regexp_replace, regexp_substr, regexp_count, regexp_instr. See regex.h.
  *
- * Constant patterns are compiled when the call is made. The flags must be constant. */
+ * Constant patterns are compiled when the call is made, into what is malloc'ed with the statement.
+ * The flags must be constant. */
 #include <stdlib.h>
 
 #include "expr/function_table.h"
