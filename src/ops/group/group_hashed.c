@@ -16,7 +16,6 @@
  * wait for our input.
  *
  * The struct and its small lists come from malloc: they grow with the number of columns. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  * "Engineering Radix Sort", 1993), which two passes nearly finish as hashes are uniform, then by insertion.
  *
  * The list of columns of a batch comes from malloc. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

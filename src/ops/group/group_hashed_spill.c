@@ -8,7 +8,6 @@
  * takes it in between: two lists of group numbers, a block in columns and once more encoded, and what reading
  * a run back will take, since reading may be what makes us spill. Blocks are of the size that reading and writing
  * like (oci_env_block_bytes), or larger when one group is. */
-#include <assert.h>
 #include <string.h>
 
 #include "base/bits.h"
