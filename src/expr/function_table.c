@@ -13,6 +13,7 @@ const oci_function *const oci_function_tables[] = {
     oci_functions_calendar,
     oci_functions_format,
     oci_functions_list,
+    oci_functions_list_make,
     oci_functions_misc,
     NULL,
 };

@@ -10,6 +10,7 @@ extern const oci_function oci_functions_compare[];
 extern const oci_function oci_functions_format[];
 extern const oci_function oci_functions_join[];
 extern const oci_function oci_functions_list[];
+extern const oci_function oci_functions_list_make[];
 extern const oci_function oci_functions_match[];
 extern const oci_function oci_functions_math[];
 extern const oci_function oci_functions_misc[];

@@ -34,7 +34,8 @@ static void substr_counts_from_one_and_before(void **state)
     check(call("substring", 3, text("Thomas"), number("2"), number("3")), "hom");
     check(call("substr", 3, text("abc"), number("0"), number("2")), "a");
     check(call("substr", 3, text("abc"), call("-", 1, number("5")), number("7")), "a");
-    check(call("substr", 3, text("abc"), number("2"), typed("bigint", "9223372036854775807")), "bc");
+    check(call("substr", 3, text("abc"), number("2"), typed("bigint", "9223372036854775807")),
+          "bc");
     check(call("substr", 2, text("abc"), number("9")), "");
     check(call("substr", 3, text("h\xc3\xa9llo"), number("2"), number("2")), "\xc3\xa9l");
     check_fails("must not be negative", "substr", 3, text("abc"), number("1"),
