@@ -62,7 +62,8 @@ static bool grow(void *list, int32_t n, size_t each, int32_t *room)
 
 oc_status oci_grouping_input(oci_grouping *grouping, oci_expr *expr, int32_t *out, oc_error *err)
 {
-    for (int32_t i = 0; i < grouping->n_inputs; i++) {
+    /* Sets make keys null; what aggregates take keeps its value, so it is a column of its own. */
+    for (int32_t i = grouping->n_sets > 0 ? grouping->n_keys : 0; i < grouping->n_inputs; i++) {
         if (oci_expr_equal(grouping->inputs[i], expr)) {
             oci_expr_release(expr);
             *out = i;
