@@ -181,6 +181,46 @@ OC_API OC_NODISCARD oc_status oc_select(oc_context *context, struct ArrowArraySt
                                         const char *const *columns, size_t n_columns,
                                         struct ArrowArrayStream *output, oc_error *error);
 
+/* ---- grouping -------------------------------------------------------------------------------- */
+
+/* One aggregate of oc_group(). Start from OC_AGGREGATE_INIT. */
+typedef struct oc_aggregate {
+    size_t struct_size;
+    /* "count" (no column: of all rows), "sum", "avg", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or",
+     * "bit_xor", "var_samp", "var_pop", "stddev_samp", "stddev_pop", "covar_samp", "covar_pop", "corr",
+     * "approx_count_distinct", "any_value", "first_value", "last_value", "array_agg", "string_agg", "median",
+     * "percentile_cont", "percentile_disc", "mode". */
+    const char *function;
+    const char *column;        /* argument; NULL = none, for count */
+    const char *second_column; /* of covar_* and corr */
+    const char *filter;        /* a bool column: only rows where it is true count; NULL = all */
+    bool distinct;             /* equal values count once */
+    const oc_sort_key *order;  /* order of values: array_agg, string_agg, first_value, last_value */
+    size_t n_order;
+    double fraction;       /* percentile_*: 0..1 */
+    const char *separator; /* string_agg; NULL = none */
+    const char *name;      /* of the result's column; NULL = the function */
+} oc_aggregate;
+
+#define OC_AGGREGATE_INIT OC_STRUCT_INIT(oc_aggregate)
+
+/* Groups `input` by the columns keys[n_keys] (names); larger than memory. The result has the keys, then the aggregates.
+ * No keys: one row, also of no input. Nulls are one group, -0.0 and 0.0 one, all NaNs one; keys come out as values:
+ * dictionaries as what they stand for, views as strings, intervals justified. Which order rows come in depends on the
+ * aggregates and on nothing else: that of a hash of the keys, or of the keys themselves (docs/group.md).
+ *
+ * Sums are exact and never wrap: one that does not fit its type is an error of the stream (EINVAL). Types of results:
+ * docs/group.md. OC_EINVAL: unknown column or function, types it does not take. Everything else as oc_sort. */
+OC_API OC_NODISCARD oc_status oc_group(oc_context *context, struct ArrowArrayStream *input,
+                                       const char *const *keys, size_t n_keys,
+                                       const oc_aggregate *aggregates, size_t n_aggregates,
+                                       struct ArrowArrayStream *output, oc_error *error);
+
+/* The different rows of some columns (n_columns 0: of all), in the order of a hash. */
+OC_API OC_NODISCARD oc_status oc_distinct(oc_context *context, struct ArrowArrayStream *input,
+                                          const char *const *columns, size_t n_columns,
+                                          struct ArrowArrayStream *output, oc_error *error);
+
 /* ---- 3. files -------------------------------------------------------------------------------- */
 
 typedef enum oc_format {
