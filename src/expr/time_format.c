@@ -129,7 +129,8 @@ static bool next_step(oci_span *format, bool *quoted, step *out)
         skip(format, 2);
     }
     for (size_t i = 0; !*quoted && i < sizeof patterns / sizeof patterns[0]; i++) {
-        if (starts(*format, patterns[i].text)) {
+        if ((patterns[i].text[0] | 0x20) == (format->at[0] | 0x20) &&
+            starts(*format, patterns[i].text)) {
             out->is_pattern = true;
             out->kind = patterns[i].kind;
             out->digits = patterns[i].digits;
@@ -200,13 +201,21 @@ static oc_status put(oci_growing_text *out, const char *text, oc_error *err)
     return oci_growing_put(out, (const uint8_t *)text, (int64_t)strlen(text), err);
 }
 
+/* `number` >= 0, or < 0 in years before Christ. */
 static oc_status put_number(oci_growing_text *out, const step *s, int64_t number, oc_error *err)
 {
-    char text[40];
+    char text[32];
+    char *at = text + sizeof text;
     bool is_part = s->kind == PATTERN_MILLI || s->kind == PATTERN_MICRO;
-    int digits = s->fill || is_part ? s->digits : 1;
-    snprintf(text, sizeof text, "%0*" PRId64, digits, number);
-    OC_TRY(put(out, text, err));
+    int32_t digits = s->fill || is_part ? s->digits : 1;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    for (; rest > 0 || digits > 0; rest /= 10, digits--) {
+        *--at = (char)('0' + rest % 10);
+    }
+    if (number < 0) {
+        *--at = '-';
+    }
+    OC_TRY(oci_growing_put(out, (const uint8_t *)at, text + sizeof text - at, err));
     if (s->ordinal) {
         const char *ending = ordinal_of(number);
         char upper[3] = {(char)toupper(ending[0]), (char)toupper(ending[1]), '\0'};
