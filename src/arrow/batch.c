@@ -87,6 +87,31 @@ oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_column *column
     return OC_OK;
 }
 
+oc_status oci_batch_without_columns(int64_t length, oci_mem *mem, void *slab, int64_t slab_bytes,
+                                    oci_batch **out, oc_error *err)
+{
+    oci_field *fields = calloc(1, sizeof *fields);
+    oci_column *columns = calloc(1, sizeof *columns);
+    oci_schema *schema = NULL;
+    oc_status status = OC_OK;
+    if (fields == NULL || columns == NULL) {
+        free(fields);
+        status = OC_SET(err, OC_ENOMEM, "could not make a batch: out of memory");
+    } else {
+        status = oci_schema_create(fields, 0, NULL, 0, &schema, err);
+    }
+    if (status != OC_OK) {
+        free(columns);
+        if (slab != NULL) {
+            oci_mem_free(mem, slab, slab_bytes);
+        }
+        return status;
+    }
+    status = oci_batch_adopt(schema, length, columns, mem, slab, slab_bytes, NULL, 0, out, err);
+    oci_schema_release(schema);
+    return status;
+}
+
 oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err)
 {
     oci_batch **list = malloc(((size_t)batch->n_kept + 1) * sizeof *list);

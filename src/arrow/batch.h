@@ -153,6 +153,11 @@ OC_NODISCARD oc_status oci_batch_adopt(oci_schema *schema, int64_t length, oci_c
                                        oci_mem *mem, void *slab, int64_t slab_bytes, void *extra,
                                        int64_t extra_bytes, oci_batch **out, oc_error *err);
 
+/* Rows without columns; and an owner of a slab (taken, also on failure), for oci_batch_keep. */
+OC_NODISCARD oc_status oci_batch_without_columns(int64_t length, oci_mem *mem, void *slab,
+                                                 int64_t slab_bytes, oci_batch **out,
+                                                 oc_error *err);
+
 /* Keeps `kept` alive as long as `batch`: takes the reference, also on failure. */
 OC_NODISCARD oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err);
 

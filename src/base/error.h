@@ -30,10 +30,18 @@ void oci_error_clear(oc_error *err);
 /* The system's text for an errno value, thread-safe; may or may not use `buffer`. Never NULL. */
 const char *oci_strerror(int errnum, char *buffer, size_t size);
 
+/* Gives its second argument: what an error is set to is seen by a reader of one file, person or analyser. */
+static inline oc_status oci_status_set(oc_status set, oc_status status)
+{
+    (void)set;
+    return status;
+}
+
 #define OC_SET(err, status_, ...) \
-    oci_error_set((err), (status_), 0, __FILE__, __LINE__, __VA_ARGS__)
-#define OC_SET_ERRNO(err, status_, errno_, ...) \
-    oci_error_set((err), (status_), (errno_), __FILE__, __LINE__, __VA_ARGS__)
+    oci_status_set(oci_error_set((err), (status_), 0, __FILE__, __LINE__, __VA_ARGS__), (status_))
+#define OC_SET_ERRNO(err, status_, errno_, ...)                                                \
+    oci_status_set(oci_error_set((err), (status_), (errno_), __FILE__, __LINE__, __VA_ARGS__), \
+                   (status_))
 /* The status is named once more for the return, so that a reader of one file, person or analyser,
  * sees that it is never OC_OK. */
 #define OC_FAIL(err, status_, ...)         \

@@ -500,20 +500,8 @@ static oc_status widen_offsets(casting *c, oci_vector *narrow, int64_t n, oci_ve
     for (int64_t i = 0; i <= n; i++) {
         oci_store_le64((uint8_t *)block + i * 8, oci_load_le32(narrow->column.values + i * 4));
     }
-    oci_field *no_fields = calloc(1, sizeof *no_fields);
-    oci_column *none = calloc(1, sizeof *none);
-    oci_schema *nothing = NULL;
-    if (no_fields == NULL || none == NULL ||
-        oci_schema_create(no_fields, 0, NULL, 0, &nothing, NULL) != OC_OK) {
-        free(none);
-        oci_mem_free(c->mem, block, bytes);
-        OC_FAIL(err, OC_ENOMEM, "could not cast: out of memory");
-    }
     oci_batch *owner;
-    oc_status status =
-        oci_batch_adopt(nothing, 0, none, c->mem, block, bytes, NULL, 0, &owner, err);
-    oci_schema_release(nothing);
-    OC_TRY(status);
+    OC_TRY(oci_batch_without_columns(0, c->mem, block, bytes, &owner, err));
     *out = *narrow;
     out->keeps = owner;
     out->column.values = block;

@@ -260,20 +260,8 @@ static oc_status merge_validity(const oci_eval_context *context, const oci_vecto
         oci_mem_free(context->mem, block, bytes);
         OC_FAIL(err, OC_EINTERNAL, "a strict function gave a borrowed result");
     }
-    oci_column *none = calloc(1, sizeof *none);
-    oci_field *no_fields = calloc(1, sizeof *no_fields);
-    oci_schema *schema = NULL;
-    if (none == NULL || no_fields == NULL ||
-        oci_schema_create(no_fields, 0, NULL, 0, &schema, NULL) != OC_OK) {
-        free(none);
-        oci_mem_free(context->mem, block, bytes);
-        OC_FAIL(err, OC_ENOMEM, "could not evaluate an expression: out of memory");
-    }
     oci_batch *owner;
-    oc_status status =
-        oci_batch_adopt(schema, 0, none, context->mem, block, bytes, NULL, 0, &owner, err);
-    oci_schema_release(schema);
-    OC_TRY(status);
+    OC_TRY(oci_batch_without_columns(0, context->mem, block, bytes, &owner, err));
     out->keeps = owner;
     out->column.validity = block;
     out->column.null_count = -1;
@@ -749,19 +737,10 @@ static oc_status put_column(oci_batch *to, int32_t at, oci_vector *vector, oci_b
         status = oci_batch_keep(to, kept, err);
     }
     if (status == OC_OK && vector->mem != NULL) {
-        oci_field *no_fields = calloc(1, sizeof *no_fields);
-        oci_column *none = calloc(1, sizeof *none);
-        oci_schema *nothing = NULL;
         oci_batch *owner = NULL;
-        if (no_fields == NULL || none == NULL ||
-            oci_schema_create(no_fields, 0, NULL, 0, &nothing, NULL) != OC_OK) {
-            free(none);
-            OC_FAIL(err, OC_ENOMEM, "could not evaluate an expression: out of memory");
-        }
-        status = oci_batch_adopt(nothing, 0, none, vector->mem, vector->block, vector->block_bytes,
-                                 NULL, 0, &owner, err);
+        status = oci_batch_without_columns(0, vector->mem, vector->block, vector->block_bytes,
+                                           &owner, err);
         vector->mem = NULL;
-        oci_schema_release(nothing);
         if (status == OC_OK) {
             status = oci_batch_keep(to, owner, err);
         }
@@ -841,19 +820,9 @@ oc_status oci_expr_value(const oci_eval_context *context, const oci_expr *expr, 
                          oc_error *err)
 {
     oci_schema *schema;
-    oci_schema *nothing = NULL;
-    oci_batch *row = NULL;
-    oci_field *no_fields = calloc(1, sizeof *no_fields);
-    oci_column *none = calloc(1, sizeof *none);
-    if (no_fields == NULL || none == NULL ||
-        oci_schema_create(no_fields, 0, NULL, 0, &nothing, NULL) != OC_OK) {
-        free(none);
-        OC_FAIL(err, OC_ENOMEM, "could not evaluate an expression: out of memory");
-    }
-    oc_status status = oci_batch_adopt(nothing, 1, none, NULL, NULL, 0, NULL, 0, &row, err);
-    oci_schema_release(nothing);
-    OC_TRY(status);
-    status = one_field_schema(&expr->type, &schema, err);
+    oci_batch *row;
+    OC_TRY(oci_batch_without_columns(1, NULL, NULL, 0, &row, err));
+    oc_status status = one_field_schema(&expr->type, &schema, err);
     if (status == OC_OK) {
         oci_expr *one = (oci_expr *)(uintptr_t)expr;
         status = oci_expr_project(context, &one, schema, row, out, err);

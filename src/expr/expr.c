@@ -505,7 +505,7 @@ static oc_status make_call(const char *name, oci_expr **args, int32_t n_args, in
                            oci_field *types, bool *flags, const oci_column **values, oci_expr **out,
                            oc_error *err)
 {
-    resolution found;
+    resolution found = {0};
     oc_status status = resolve(name, args, n_args, types, flags, values, &found, err);
     for (int32_t i = 0; status == OC_OK && i < n_args; i++) {
         status = cast_arg(&args[i], &types[i], err);
@@ -724,7 +724,7 @@ static oc_status rewrite(const oci_expr *expr, const rewriting *how, oci_expr **
         release_args(args, expr->n_args);
     }
     free(args);
-    if (status == OC_OK && expr->kind == OCI_EXPR_COLUMN) {
+    if (status == OC_OK && expr->kind == OCI_EXPR_COLUMN && how->map != NULL) {
         (*out)->column = how->map[expr->column];
         if ((*out)->column < 0) {
             oci_expr_release(*out);

@@ -92,7 +92,7 @@ bool oci_number_load(const oci_field *field, const uint8_t *values, int64_t at, 
     *out = (oci_number){.scale = field->scale};
     switch (field->type) {
     case OCI_TYPE_BOOL: out->whole = oci_bit_get(values, at); return true;
-    case OCI_TYPE_INT8: out->whole = (int8_t)values[at]; return true;
+    case OCI_TYPE_INT8: out->whole = (int64_t)(int8_t)values[at]; return true;
     case OCI_TYPE_UINT8: out->whole = values[at]; return true;
     case OCI_TYPE_INT16: out->whole = (int16_t)oci_load_le16(values + at * 2); return true;
     case OCI_TYPE_UINT16: out->whole = oci_load_le16(values + at * 2); return true;

@@ -6,27 +6,6 @@
 #include "expr/interval.h"
 #include "ops/relational/relational.h"
 
-/* A batch of one row without columns, to evaluate constants over. */
-static oc_status no_columns(int64_t n, oci_batch **out, oc_error *err)
-{
-    oci_field *fields = calloc(1, sizeof *fields);
-    oci_column *columns = calloc(1, sizeof *columns);
-    oci_schema *schema = NULL;
-    if (fields == NULL || columns == NULL) {
-        free(fields);
-        free(columns);
-        OC_FAIL(err, OC_ENOMEM, "could not set up an operator: out of memory");
-    }
-    oc_status status = oci_schema_create(fields, 0, NULL, 0, &schema, err);
-    if (status != OC_OK) {
-        free(columns);
-        return status;
-    }
-    status = oci_batch_adopt(schema, n, columns, NULL, NULL, 0, NULL, 0, out, err);
-    oci_schema_release(schema);
-    return status;
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 typedef struct values_stream {
@@ -49,7 +28,7 @@ static oc_status values_next(oci_stream *stream, oci_batch **out, oc_error *err)
     oci_eval_context context = {
         .mem = self->common.mem, .now_us = self->common.now_us, .cancel = self->common.env->cancel};
     oci_batch *row;
-    OC_TRY(no_columns(1, &row, err));
+    OC_TRY(oci_batch_without_columns(1, NULL, NULL, 0, &row, err));
     oc_status status = oci_expr_project(&context, self->exprs + self->at * n_columns,
                                         self->base.schema, row, out, err);
     oci_batch_release(row);
