@@ -8,6 +8,7 @@ extern const oci_function oci_functions_arithmetic[];
 extern const oci_function oci_functions_calendar[];
 extern const oci_function oci_functions_compare[];
 extern const oci_function oci_functions_format[];
+extern const oci_function oci_functions_integer[];
 extern const oci_function oci_functions_join[];
 extern const oci_function oci_functions_list[];
 extern const oci_function oci_functions_list_make[];
@@ -15,6 +16,7 @@ extern const oci_function oci_functions_match[];
 extern const oci_function oci_functions_math[];
 extern const oci_function oci_functions_misc[];
 extern const oci_function oci_functions_regex[];
+extern const oci_function oci_functions_round[];
 extern const oci_function oci_functions_text[];
 extern const oci_function oci_functions_time[];
 
