@@ -260,9 +260,6 @@ static oc_status begin_group(sorted_stream *self, const uint8_t *key, int64_t si
     }
     self->key_used += size;
     self->key_ends[self->n_groups++] = self->key_used;
-    for (int32_t i = 0; i < self->n_members; i++) {
-        self->members[i].has_last = false;
-    }
     return OC_OK;
 }
 
@@ -345,8 +342,9 @@ static oc_status drop_repeats(sorted_stream *self, member *m, const oci_row_keys
         memcpy(m->last, key, (size_t)size);
         m->last_size = size;
         before = self->selected[i];
-        m->has_last = true;
     }
+    /* The next slice goes on with the last group; values of those before it are no repeats there. */
+    m->has_last = before != OCI_GROUP_NONE && before == (uint32_t)(self->n_groups - 1);
     return OC_OK;
 }
 
@@ -465,6 +463,7 @@ static void shift_window(sorted_stream *self, int64_t n)
     self->n_groups -= n;
     for (int32_t i = 0; i < self->n_members; i++) {
         member *m = &self->members[i];
+        m->has_last = m->has_last && has_open;
         if (m->collector != NULL) {
             oci_collector_shift(m->collector, n);
         } else if (has_open) {
