@@ -57,9 +57,27 @@ static bool make_name(char *sql, oci_token text)
     return text.end - text.start > 2;
 }
 
-static oc_status parse_error(const PgQueryError *error, int64_t *position, oc_error *err)
+/* A text under work: it grows by aliases. */
+typedef struct draft {
+    char *sql; /* room for TEXTS_MAX aliases more */
+    int64_t size;
+} draft;
+
+/* The parser counts characters from 1, by their first byte; this is the byte, -1 = no place. */
+static int64_t place_of(const char *sql, int64_t size, const PgQueryError *error)
 {
-    *position = error->cursorpos > 0 ? error->cursorpos - 1 : -1;
+    int64_t at = 0;
+    for (int i = 1; i < error->cursorpos && at < size; i++) {
+        unsigned char first = (unsigned char)sql[at];
+        at += first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 1;
+    }
+    return error->cursorpos <= 0 ? -1 : at < size ? at : size;
+}
+
+static oc_status parse_error(const draft *text, const PgQueryError *error, int64_t *position,
+                             oc_error *err)
+{
+    *position = place_of(text->sql, text->size, error);
     OC_FAIL(err, OC_EINVAL, "%s", error->message);
 }
 
@@ -79,17 +97,11 @@ static int64_t find_closing(const char *sql, int64_t size, int64_t at)
     return -1;
 }
 
-/* A text under work: it grows by aliases. */
-typedef struct draft {
-    char *sql; /* room for TEXTS_MAX aliases more */
-    int64_t size;
-} draft;
-
 static bool add_alias(draft *text, oci_parsed *out, const PgQueryError *error)
 {
     int64_t end = error->cursorpos > 0 &&
                           strncmp(error->message, "subquery in FROM must have an alias", 35) == 0
-                      ? find_closing(text->sql, text->size, error->cursorpos - 1)
+                      ? find_closing(text->sql, text->size, place_of(text->sql, text->size, error))
                       : -1;
     if (end < 0 || out->n_aliases == TEXTS_MAX) {
         return false;
@@ -120,7 +132,7 @@ int64_t oci_parsed_place(const oci_parsed *parsed, int64_t position)
 static bool name_text(draft *text, oci_parsed *out, const PgQueryError *error)
 {
     oci_token token;
-    int64_t at = error->cursorpos - 1;
+    int64_t at = place_of(text->sql, text->size, error);
     if (out->n_texts == TEXTS_MAX || !find_table_text(text->sql, text->size, at, &token) ||
         !make_name(text->sql, token)) {
         return false;
@@ -139,7 +151,7 @@ static oc_status parse_once(draft *text, oci_parsed *out, bool *again, int64_t *
     if (parsed.error != NULL) {
         *again = name_text(text, out, parsed.error) || add_alias(text, out, parsed.error);
         if (!*again) {
-            status = parse_error(parsed.error, position, err);
+            status = parse_error(text, parsed.error, position, err);
             *position = oci_parsed_place(out, *position);
         }
     } else {

@@ -32,7 +32,7 @@ PROGRAM = os.environ.get("OUTCORE_BIN", str(ROOT / "build/release/outcore"))
 SEEDS = 60 if os.environ.get("OUTCORE_SLOW") else 6
 QUERIES = 40
 SETTINGS = [[], ["-m", "1m", "-t", "1", "-b", "64"], ["-t", "4", "-b", "1"],
-            ["-m", "2m", "-t", "4", "-b", "8192"]]
+            ["-m", "4m", "-t", "4", "-b", "8192"]]
 WORDS = ["", "a", "b", "ab", "Abc", "abc%", "x_y", "zebra", "long text that does not fit twelve bytes",
          "a\"b", "it's", "caf\u00e9", "\u65e5\u672c"]
 
