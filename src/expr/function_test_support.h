@@ -163,7 +163,9 @@ static inline oci_batch *texts_batch(const char *const *texts, int64_t n)
         bytes += texts[i] == NULL ? 0 : (int64_t)strlen(texts[i]);
     }
     uint8_t *block = calloc(1, (size_t)(n + 8 + 4 * (n + 1) + bytes));
-    assert_true(field != NULL && column != NULL && block != NULL);
+    if (field == NULL || column == NULL || block == NULL) {
+        abort();
+    }
     assert_int_equal(oci_field_init(field, "t", OCI_TYPE_UTF8, true, &err), OC_OK);
     oci_schema *schema;
     assert_int_equal(oci_schema_create(field, 1, NULL, 0, &schema, &err), OC_OK);

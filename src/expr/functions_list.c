@@ -1,6 +1,6 @@
 /* Lists and structs: fields, elements, lengths, searching. functions_list_make.c makes lists.
  *
- * What a call carries, the number of a field, is malloc'ed with the statement. */
+ * What a call carries, the number of a field, is malloc'ed with the statement, as is a null of a type. */
 #include <stdlib.h>
 #include <strings.h>
 
@@ -61,34 +61,58 @@ static oc_status pick(const oci_call *call, const oci_column *column, const int6
     return OC_OK;
 }
 
-/* All rows null: from a column of one null row of a simple type. */
-static oc_status all_null(const oci_call *call, oci_vector *out, oc_error *err)
+/* One null row of a type, or none, whose buffers are `zeros`; children are malloc'ed. false: out of
+ * memory, or a type whose null needs more. */
+static bool null_column(const oci_field *type, int64_t length, const uint8_t *zeros,
+                        oci_column *out)
 {
-    uint8_t *values;
-    uint8_t *validity;
-    const oci_field *type = call->result;
-    if (oci_field_layout(type) == OCI_LAYOUT_BITS || oci_field_layout(type) == OCI_LAYOUT_FIXED) {
-        OC_TRY(oci_vector_make(type, call->n, true, call->mem, out, &values, &validity, err));
-        memset(values, 0,
-               (size_t)(type->byte_width > 0 ? call->n * type->byte_width
-                                             : oci_bytes_for_bits(call->n)));
-        memset(validity, 0, (size_t)oci_bytes_for_bits(call->n));
-        return OC_OK;
+    oci_layout layout = oci_field_layout(type);
+    bool is_nested = layout == OCI_LAYOUT_LIST32 || layout == OCI_LAYOUT_LIST64 ||
+                     layout == OCI_LAYOUT_STRUCT;
+    *out = (oci_column){.field = type,
+                        .length = length,
+                        .null_count = layout == OCI_LAYOUT_NULL ? 0 : length,
+                        .validity = layout == OCI_LAYOUT_NULL ? NULL : zeros,
+                        .values = zeros,
+                        .bytes = zeros};
+    if (!is_nested) {
+        return layout <= OCI_LAYOUT_OFFSETS64;
     }
-    if (type->type != OCI_TYPE_UTF8 && type->type != OCI_TYPE_BINARY) {
-        OC_FAIL(err, OC_EUNSUPPORTED, "a null of type %s cannot be made",
-                oci_type_name(type->type));
+    oci_column *children = calloc((size_t)type->n_children + 1, sizeof *children);
+    out->children = children;
+    bool good = children != NULL;
+    for (int32_t i = 0; good && i < type->n_children; i++) {
+        good = null_column(&type->children[i], layout == OCI_LAYOUT_STRUCT ? length : 0, zeros,
+                           &children[i]);
     }
-    oci_text_builder builder;
-    OC_TRY(oci_text_builder_init(&builder, type, call->n, call->mem, err));
-    for (int64_t i = 0; i < call->n; i++) {
-        oc_status status = oci_text_builder_append_null(&builder, err);
-        if (status != OC_OK) {
-            oci_text_builder_deinit(&builder);
-            return status;
+    return good;
+}
+
+static void free_null_column(oci_column *column)
+{
+    for (int32_t i = 0; column->children != NULL && i < column->field->n_children; i++) {
+        if (column->children[i].field != NULL) {
+            oci_column child = column->children[i];
+            free_null_column(&child);
         }
     }
-    return oci_text_builder_finish(&builder, out, err);
+    free((void *)(uintptr_t)column->children);
+}
+
+/* All rows null: `rows` are all < 0. */
+static oc_status all_null(const oci_call *call, const int64_t *rows, oci_vector *out, oc_error *err)
+{
+    static const uint8_t zeros[64];
+    oci_column column;
+    oc_status status;
+    if (null_column(call->result, 1, zeros, &column)) {
+        status = pick(call, &column, rows, out, err);
+    } else {
+        status = OC_SET(err, OC_EUNSUPPORTED, "a null of type %s cannot be made",
+                        oci_type_name(call->result->type));
+    }
+    free_null_column(&column);
+    return status;
 }
 
 /* Picks rows of a child, flattened first. */
@@ -97,7 +121,7 @@ static oc_status pick_flat(const oci_call *call, const oci_column *child, const 
 {
     oci_vector flat;
     if (child->length == 0) {
-        return all_null(call, out, err);
+        return all_null(call, rows, out, err);
     }
     OC_TRY(oci_flatten(call, child, &flat, err));
     oc_status status = pick(call, &flat.column, rows, out, err);
@@ -217,6 +241,48 @@ static oc_status list_element(const oci_call *call, oci_vector *out, oc_error *e
         rows[i] = index >= 0 && index < length ? start + index : -1;
     }
     oc_status status = pick_flat(call, &column->children[0], rows, out, err);
+    free_rows(call, rows);
+    return status;
+}
+
+/* map[key]: the value of the key, null when it is not there. */
+static bool bind_map_element(oci_signature *s, bool *failed, oc_error *err)
+{
+    (void)failed, (void)err;
+    if (s->args[0].type != OCI_TYPE_MAP) {
+        return false;
+    }
+    const oci_field *entries = s->args[0].children;
+    s->result = oci_child_type(&entries->children[1]);
+    s->args[1] = oci_child_type(&entries->children[0]);
+    s->args[1].name = NULL;
+    return true;
+}
+
+static oc_status map_element(const oci_call *call, oci_vector *out, oc_error *err)
+{
+    const oci_column *column = &call->args[0].column;
+    const oci_column *entries = &column->children[0];
+    oci_column values = entries->children[1];
+    int64_t *rows;
+    OC_TRY(make_rows(call, &rows, err));
+    for (int64_t i = 0; i < call->n; i++) {
+        int64_t start = 0;
+        int64_t length = 0;
+        rows[i] = -1;
+        if (oci_args_valid(call, i)) {
+            oci_column_list_at(column, oci_vector_row(&call->args[0], i), &start, &length);
+        }
+        for (int64_t k = start; k < start + length && rows[i] < 0; k++) {
+            if (oci_value_equal(&entries->children[0], entries->offset + k, &call->args[1].column,
+                                oci_vector_row(&call->args[1], i))) {
+                rows[i] = k;
+            }
+        }
+    }
+    values.offset += entries->offset;
+    values.length = entries->length;
+    oc_status status = pick_flat(call, &values, rows, out, err);
     free_rows(call, rows);
     return status;
 }
@@ -342,6 +408,8 @@ const oci_function oci_functions_list[] = {
     OPEN("struct field", 2, bind_struct_field, struct_field, "(struct).field"),
     OPEN("struct_extract", 2, bind_struct_field, struct_field, "struct_extract(struct, 'field')"),
     OPEN("list element", 2, bind_element, list_element, "list[number]"),
+    OPEN("list element", 2, bind_map_element, map_element, "map[key]"),
+    OPEN("map_extract_value", 2, bind_map_element, map_element, "map_extract_value(map, key)"),
     OPEN("list_extract", 2, bind_element, list_element, "list_extract(list, number)"),
     OPEN("array_extract", 2, bind_element, list_element, "array_extract(list, number)"),
     OCI_STRICT("array_length", 1, 2, bind_length, array_length, "array_length(list) -> integer"),

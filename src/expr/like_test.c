@@ -52,9 +52,9 @@ static int64_t random_text(uint32_t *state, const char *const *alphabet, uint32_
 {
     int64_t length = 0;
     for (uint32_t k = next_random(state) % 10; k > 0; k--) {
-        const char *c = alphabet[next_random(state) % n];
-        memcpy(out + length, c, strlen(c));
-        length += (int64_t)strlen(c);
+        for (const char *c = alphabet[next_random(state) % n]; *c != '\0'; c++) {
+            out[length++] = (uint8_t)*c;
+        }
     }
     return length;
 }
