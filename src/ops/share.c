@@ -10,19 +10,19 @@
 
 int64_t oci_share_of(const oci_env *env, const oci_spill_manager *manager)
 {
-    int32_t operators = atomic_load(&manager->operators);
+    int32_t operators = atomic_load(&oci_spill_root(manager)->operators);
     return oci_budget_limit(env->budget) / oci_max64(1, operators);
 }
 
 bool oci_share_is_passed(const oci_env *env, const oci_spill_manager *manager, int64_t held)
 {
-    return atomic_load(&manager->waiting) > 0 && held > oci_share_of(env, manager);
+    return atomic_load(&oci_spill_root(manager)->waiting) > 0 && held > oci_share_of(env, manager);
 }
 
 /* A number that changes while other operators of the context get something done. */
 static int64_t activity(const oci_env *env, const oci_spill_manager *manager)
 {
-    const oci_spill_counters *counters = &manager->counters;
+    const oci_spill_counters *counters = &oci_spill_root(manager)->counters;
     const oci_progress *progress = env->progress;
     int64_t rows = progress == NULL
                        ? 0
@@ -36,14 +36,14 @@ oc_status oci_share_wait(const oci_env *env, oci_spill_manager *manager, int64_t
     int64_t now = activity(env, manager);
     *steps = now == *seen ? *steps : 0;
     *seen = now;
-    if (atomic_load(&manager->operators) <= 1 || *steps == WAIT_STEPS_MAX) {
+    if (atomic_load(&oci_spill_root(manager)->operators) <= 1 || *steps == WAIT_STEPS_MAX) {
         return OC_EBUDGET;
     }
     OC_TRY(oci_env_check_cancel(env, err));
     ++*steps;
-    atomic_fetch_add(&manager->waiting, 1);
+    atomic_fetch_add(&oci_spill_root(manager)->waiting, 1);
     struct timespec pause = {.tv_nsec = WAIT_STEP_NS};
     nanosleep(&pause, NULL);
-    atomic_fetch_sub(&manager->waiting, 1);
+    atomic_fetch_sub(&oci_spill_root(manager)->waiting, 1);
     return OC_OK;
 }

@@ -68,6 +68,25 @@ oc_status oci_spill_manager_create(const oci_io *io, const oci_spill_settings *s
     return OC_OK;
 }
 
+oc_status oci_spill_manager_part(oci_spill_manager *parent, oci_spill_manager **out, oc_error *err)
+{
+    parent = oci_spill_root(parent);
+    oci_spill_manager *part = calloc(1, sizeof *part);
+    if (part == NULL) {
+        return fail_memory(err);
+    }
+    part->io = parent->io;
+    part->folders = parent->folders;
+    part->n_folders = parent->n_folders;
+    part->settings = parent->settings;
+    part->choice = parent->choice;
+    part->seal = parent->seal;
+    part->parent = oci_spill_manager_retain(parent);
+    atomic_init(&part->references, 1);
+    *out = part;
+    return OC_OK;
+}
+
 int64_t oci_spill_now(const oci_spill_manager *manager)
 {
     const oci_clock *clock = manager->settings.clock;
@@ -83,6 +102,11 @@ oci_spill_manager *oci_spill_manager_retain(oci_spill_manager *manager)
 void oci_spill_manager_release(oci_spill_manager *manager)
 {
     if (manager == NULL || atomic_fetch_sub(&manager->references, 1) != 1) {
+        return;
+    }
+    if (manager->parent != NULL) { /* all that it has is its parent's */
+        oci_spill_manager_release(manager->parent);
+        free(manager);
         return;
     }
     for (int32_t i = 0; i < manager->n_folders; i++) {
@@ -144,7 +168,7 @@ void oci_spill_file_close(oci_spill_file *file)
     if (file == NULL) {
         return;
     }
-    atomic_fetch_sub(&file->manager->counters.disk_now, atomic_load(&file->live));
+    atomic_fetch_sub(&oci_spill_root(file->manager)->counters.disk_now, atomic_load(&file->live));
     /* Nothing of the file is wanted any more, so a failing close loses nothing. */
     (void)oci_close(file->file, NULL);
     oci_spill_manager_release(file->manager);
@@ -155,7 +179,7 @@ void oci_spill_file_close(oci_spill_file *file)
 /* Charges the quota; false when it does not allow `size` more. */
 static bool quota_take(oci_spill_manager *manager, int64_t size)
 {
-    oci_spill_counters *counters = &manager->counters;
+    oci_spill_counters *counters = &oci_spill_root(manager)->counters;
     int64_t now = atomic_fetch_add(&counters->disk_now, size) + size;
     if (manager->settings.disk_limit > 0 && now > manager->settings.disk_limit) {
         atomic_fetch_sub(&counters->disk_now, size);
@@ -178,13 +202,14 @@ oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size,
                 "could not spill %" PRId64
                 " more bytes: spill files take %s of the disk limit of %s; raise "
                 "--disk-limit or the memory limit",
-                size, oci_format_bytes(atomic_load(&manager->counters.disk_now), used),
+                size,
+                oci_format_bytes(atomic_load(&oci_spill_root(manager)->counters.disk_now), used),
                 oci_format_bytes(manager->settings.disk_limit, limit));
     }
-    atomic_fetch_add(&manager->counters.writes, 1);
+    OCI_SPILL_ADD(manager, writes, 1);
     oc_status status = oci_pwrite(file->file, data, size, file->end, err);
     if (status != OC_OK) {
-        atomic_fetch_sub(&manager->counters.disk_now, size);
+        atomic_fetch_sub(&oci_spill_root(manager)->counters.disk_now, size);
         oci_error_prefix(err,
                          "could not spill %" PRId64
                          " bytes; free disk space or choose another folder with "
@@ -195,7 +220,7 @@ oc_status oci_spill_append(oci_spill_file *file, const void *data, int64_t size,
     *offset = file->end;
     file->end += size;
     atomic_fetch_add(&file->live, size);
-    atomic_fetch_add(&manager->counters.spilled_bytes, size);
+    OCI_SPILL_ADD(manager, spilled_bytes, size);
     return OC_OK;
 }
 
@@ -213,7 +238,7 @@ void oci_spill_discard(oci_spill_file *file, int64_t offset, int64_t size)
         oci_discard(file->file, start, end - start);
     }
     atomic_fetch_sub(&file->live, size);
-    atomic_fetch_sub(&file->manager->counters.disk_now, size);
+    atomic_fetch_sub(&oci_spill_root(file->manager)->counters.disk_now, size);
 }
 
 int64_t oci_spill_file_end(const oci_spill_file *file)

@@ -63,9 +63,10 @@ typedef struct oci_spill_manager {
     const oci_io *io;
     char **folders; /* n_folders names */
     int32_t n_folders;
-    oci_spill_settings settings; /* without the folders */
-    oci_codec_choice *choice;    /* NULL unless is_codec_auto */
-    oci_seal *seal;              /* NULL unless is_sealed */
+    oci_spill_settings settings;      /* without the folders */
+    struct oci_spill_manager *parent; /* of a part; see oci_spill_manager_part */
+    oci_codec_choice *choice;         /* NULL unless is_codec_auto */
+    oci_seal *seal;                   /* NULL unless is_sealed */
     _Atomic uint32_t next_folder;
     _Atomic int32_t operators; /* operators of the context that are at work ... */
     _Atomic int32_t waiting;   /* ... and those that wait for memory the others hold */
@@ -76,6 +77,24 @@ typedef struct oci_spill_manager {
 OC_NODISCARD oc_status oci_spill_manager_create(const oci_io *io,
                                                 const oci_spill_settings *settings,
                                                 oci_spill_manager **out, oc_error *err);
+/* A manager that counts on its own what is spilled through it, and is its parent in all else: folders, quota,
+ * settings, counters of the whole. */
+OC_NODISCARD oc_status oci_spill_manager_part(oci_spill_manager *parent, oci_spill_manager **out,
+                                              oc_error *err);
+/* The whole that a manager is part of; itself, mostly. */
+static inline oci_spill_manager *oci_spill_root(const oci_spill_manager *manager)
+{
+    return manager->parent != NULL ? manager->parent : (oci_spill_manager *)(uintptr_t)manager;
+}
+/* Adds to one of the counters, of the whole too. */
+#define OCI_SPILL_ADD(manager, counter, n)                               \
+    do {                                                                 \
+        oci_spill_manager *counting_ = (manager);                        \
+        atomic_fetch_add(&counting_->counters.counter, (n));             \
+        if (counting_->parent != NULL) {                                 \
+            atomic_fetch_add(&counting_->parent->counters.counter, (n)); \
+        }                                                                \
+    } while (0)
 oci_spill_manager *oci_spill_manager_retain(oci_spill_manager *manager);
 void oci_spill_manager_release(oci_spill_manager *manager); /* NULL is fine */
 /* Nanoseconds of the manager's clock. */

@@ -254,6 +254,6 @@ oc_status oci_run_decoder_decode(oci_run_decoder *decoder, oci_run_layout *layou
         }
         OC_TRY(oci_spill_layout_decode(layout->layout, physical, decoder->mem, out, err));
     }
-    atomic_fetch_add(&manager->counters.decode_ns, oci_spill_now(manager) - start);
+    OCI_SPILL_ADD(manager, decode_ns, oci_spill_now(manager) - start);
     return OC_OK;
 }

@@ -51,7 +51,7 @@ static oc_status read_bytes(const oci_run_cursor *cursor, void *to, int64_t size
     int64_t start = oci_spill_now(manager);
     OC_TRY(oci_spill_read(cursor->file, to, size, offset, err));
     int64_t ns = oci_spill_now(manager) - start;
-    atomic_fetch_add(&manager->counters.read_ns, ns);
+    OCI_SPILL_ADD(manager, read_ns, ns);
     if (manager->choice != NULL) {
         oci_codec_choice_note_read(manager->choice, size, ns);
     }
@@ -373,7 +373,7 @@ static oc_status next_message(oci_run_cursor *cursor, oci_run_decoder *decoder, 
     if (status == OC_OK) {
         cursor->at += m.bytes;
         cursor->place++;
-        atomic_fetch_add(&oci_spill_file_manager(cursor->file)->counters.read_back_bytes, m.bytes);
+        OCI_SPILL_ADD(oci_spill_file_manager(cursor->file), read_back_bytes, m.bytes);
     }
     return status;
 }

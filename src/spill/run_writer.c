@@ -133,7 +133,7 @@ static oc_status append(oci_run_writer *writer, const uint8_t *data, int64_t siz
     int64_t start = oci_spill_now(writer->manager);
     OC_TRY(oci_spill_append(writer->file, data, size, &offset, err));
     int64_t ns = oci_spill_now(writer->manager) - start;
-    atomic_fetch_add(&writer->manager->counters.write_ns, ns);
+    OCI_SPILL_ADD(writer->manager, write_ns, ns);
     if (writer->manager->choice != NULL) {
         oci_codec_choice_note_write(writer->manager->choice, size, ns);
     }
@@ -156,9 +156,8 @@ static void count_block(oci_run_writer *writer, const oci_batch *batch, const oc
     widen(&extent->block_bytes_max, block->bytes);
     widen(&extent->slab_bytes_max, block->slab_bytes);
     widen(&extent->read_bytes_max, block->read_bytes);
-    oci_spill_counters *counters = &writer->manager->counters;
-    atomic_fetch_add(&counters->spilled_rows, batch->length);
-    atomic_fetch_add(&counters->memory_bytes, block->plain_bytes);
+    OCI_SPILL_ADD(writer->manager, spilled_rows, batch->length);
+    OCI_SPILL_ADD(writer->manager, memory_bytes, block->plain_bytes);
 }
 
 static oc_status encode_block(oci_run_writer *writer, oci_batch *batch, oci_block *block,
@@ -167,7 +166,7 @@ static oc_status encode_block(oci_run_writer *writer, oci_batch *batch, oci_bloc
     int64_t start = oci_spill_now(writer->manager);
     int64_t room = writer->is_reserved ? writer->space.bytes : INT64_MAX;
     OC_TRY(oci_block_encoder_encode(writer->encoder, batch, room, &writer->space, block, err));
-    atomic_fetch_add(&writer->manager->counters.encode_ns, oci_spill_now(writer->manager) - start);
+    OCI_SPILL_ADD(writer->manager, encode_ns, oci_spill_now(writer->manager) - start);
     if (writer->manager->choice != NULL) {
         oci_codec_choice_note_encode(writer->manager->choice, block->codec, block->body_bytes,
                                      block->bytes, block->codec_ns);
@@ -256,7 +255,7 @@ oc_status oci_run_writer_finish(oci_run_writer *writer, oci_run_extent *out, oc_
     writer->status = write_end(writer, &writer->error);
     OC_TRY(report(writer, err));
     writer->in_run = false;
-    atomic_fetch_add(&writer->manager->counters.spill_count, 1);
+    OCI_SPILL_ADD(writer->manager, spill_count, 1);
     *out = writer->extent;
     return OC_OK;
 }

@@ -13,18 +13,32 @@
 typedef struct measured_stream {
     oci_stream base; /* must be first */
     oci_stream *input;
-    const oci_execution *execution;
+    const oci_clock *clock;
     oci_plan_metrics *metrics;
-    oci_mem *mem;
+    oci_spill_manager *part; /* counts what the operator spills; NULL: it cannot */
 } measured_stream;
+
+static void note_spill(measured_stream *self)
+{
+    if (self->part != NULL) {
+        const oci_spill_counters *counters = &self->part->counters;
+        oci_plan_metrics *metrics = self->metrics;
+        metrics->has_spill = true;
+        metrics->spill_count = atomic_load(&counters->spill_count);
+        metrics->spilled_bytes = atomic_load(&counters->spilled_bytes);
+        metrics->spilled_rows = atomic_load(&counters->spilled_rows);
+        metrics->read_back_bytes = atomic_load(&counters->read_back_bytes);
+    }
+}
 
 static oc_status measured_next(oci_stream *stream, oci_batch **out, oc_error *err)
 {
     measured_stream *self = (measured_stream *)stream;
-    const oci_clock *clock = self->execution->env->clock;
+    const oci_clock *clock = self->clock;
     int64_t start = clock->now_ns(clock->self);
     oc_status status = oci_stream_next(self->input, out, err);
     self->metrics->elapsed_ns += clock->now_ns(clock->self) - start;
+    note_spill(self);
     if (status == OC_OK && *out != NULL) {
         self->metrics->rows += (*out)->length;
         self->metrics->batches++;
@@ -36,22 +50,26 @@ static void measured_close(oci_stream *stream)
 {
     measured_stream *self = (measured_stream *)stream;
     oci_stream_close(self->input);
+    oci_spill_manager_release(self->part);
     free(self);
 }
 
+/* Takes input and part, also on failure. */
 static oc_status measure(const oci_execution *execution, oci_plan *plan, oci_stream *input,
-                         oci_stream **out, oc_error *err)
+                         oci_spill_manager *part, oci_stream **out, oc_error *err)
 {
     measured_stream *self = calloc(1, sizeof *self);
     if (self == NULL) {
         oci_stream_close(input);
+        oci_spill_manager_release(part);
         OC_FAIL(err, OC_ENOMEM, "could not set up a query: out of memory");
     }
     self->base =
         (oci_stream){.schema = input->schema, .next = measured_next, .close = measured_close};
     self->input = input;
-    self->execution = execution;
+    self->clock = execution->env->clock;
     self->metrics = plan->metrics;
+    self->part = part;
     *out = &self->base;
     return OC_OK;
 }
@@ -149,14 +167,22 @@ oc_status oci_plan_open(const oci_execution *execution, oci_plan *plan, oci_stre
 {
     oci_relational common = {
         .env = execution->env, .now_us = execution->now_us, .mem = execution->mem};
-    OC_TRY(open_node(execution, &common, plan, out, err));
     if (!execution->measure) {
-        return OC_OK;
+        return open_node(execution, &common, plan, out, err);
+    }
+    oci_execution counted = *execution;
+    oci_spill_manager *part = NULL;
+    if (plan->kind == OCI_PLAN_SORT || plan->kind == OCI_PLAN_GROUP) {
+        OC_TRY(oci_spill_manager_part(execution->manager, &part, err));
+        counted.manager = part;
     }
     plan->metrics = calloc(1, sizeof *plan->metrics);
-    if (plan->metrics == NULL) {
-        oci_stream_close(*out);
-        OC_FAIL(err, OC_ENOMEM, "could not set up a query: out of memory");
+    oc_status status = plan->metrics == NULL
+                           ? OC_SET(err, OC_ENOMEM, "could not set up a query: out of memory")
+                           : open_node(&counted, &common, plan, out, err);
+    if (status != OC_OK) {
+        oci_spill_manager_release(part);
+        return status;
     }
-    return measure(execution, plan, *out, out, err);
+    return measure(execution, plan, *out, part, out, err);
 }

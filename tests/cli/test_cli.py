@@ -93,3 +93,18 @@ def test_peak_rss_is_not_that_of_the_parent(tmp_path):
     rss = int(re.search(r'"peak_rss_bytes": (\d+)', done.stderr).group(1))
     if "asan" not in transcripts.find_program():
         assert rss < 64 << 20
+
+
+def test_explain_analyze_tells_what_each_operator_spilled():
+    """The sort over the groups spills too, so totals of the query would be wrong for either."""
+    query = ("EXPLAIN ANALYZE SELECT v * 7 % 100000 AS k, sum(v) FROM generate_series(1, 100000) AS t(v) "
+             "GROUP BY 1 ORDER BY 2 DESC")
+    spills = re.compile(r"(Sort|Group):.*rows=100000,.*spill_count=(\d+), spilled_bytes=(\S+ \w+), "
+                        r"spilled_rows=(\d+), read_back=")
+    found = {name: (int(count), size, int(rows))
+             for name, count, size, rows in spills.findall(ask("-m", "2m", "-c", query).stdout)}
+    assert found.keys() == {"Sort", "Group"}
+    assert found["Sort"][1] != found["Group"][1]
+    assert all(count > 0 and 0 < rows <= 1_000_000 for count, _, rows in found.values())
+    calm = ask("-m", "200m", "-c", query).stdout
+    assert [(int(count), int(rows)) for _, count, _, rows in spills.findall(calm)] == [(0, 0)] * 2, calm

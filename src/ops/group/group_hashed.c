@@ -253,7 +253,7 @@ static void release_work(oci_group_hashed *self)
     self->input = NULL;
     if (self->is_counted) {
         self->is_counted = false;
-        atomic_fetch_sub(&self->manager->operators, 1);
+        atomic_fetch_sub(&oci_spill_root(self->manager)->operators, 1);
     }
 }
 
@@ -301,7 +301,7 @@ static oc_status absorb_input(oci_group_hashed *self, oc_error *err)
 {
     oci_env_set_phase(self->env, "reading");
     self->is_counted = true;
-    atomic_fetch_add(&self->manager->operators, 1);
+    atomic_fetch_add(&oci_spill_root(self->manager)->operators, 1);
     OC_TRY(make_slice_lists(self, err));
     for (;;) {
         oci_batch *batch;

@@ -254,7 +254,7 @@ static oc_status ask_others(oci_group_hashed *self)
 oc_status oci_group_make_room(oci_group_hashed *self, oci_group_patience *patience, oc_error *err)
 {
     int64_t n = oci_group_table_size(self->table);
-    bool is_alone = atomic_load(&self->manager->operators) <= 1;
+    bool is_alone = atomic_load(&oci_spill_root(self->manager)->operators) <= 1;
     bool is_poor = n == 0 || oci_mem_held(self->mem) < oci_share_of(self->env, self->manager);
     if (!is_alone && is_poor && patience->asked++ < ASKS_MAX && ask_others(self) == OC_OK) {
         return OC_OK;

@@ -214,7 +214,7 @@ static void release_work(oci_sort *sort)
     }
     if (sort->is_counted) {
         sort->is_counted = false;
-        atomic_fetch_sub(&sort->manager->operators, 1);
+        atomic_fetch_sub(&oci_spill_root(sort->manager)->operators, 1);
     }
 }
 

@@ -377,7 +377,7 @@ oc_status oci_sort_absorb(oci_sort *sort, oc_error *err)
 {
     oci_env_set_phase(sort->env, "reading");
     sort->is_counted = true;
-    atomic_fetch_add(&sort->manager->operators, 1);
+    atomic_fetch_add(&oci_spill_root(sort->manager)->operators, 1);
     OC_TRY(oci_sort_ensure_workspace(sort, sort->block_bytes, err));
     for (;;) {
         OC_TRY(oci_env_tick(sort->env, err));

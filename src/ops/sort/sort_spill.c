@@ -426,7 +426,7 @@ static merge_space measure_space(const oci_sort *sort, bool fair, bool packs)
         read = oci_max64(read, sort->runs.runs[i].read_bytes_max);
     }
     int64_t free = oci_mem_available(sort->mem);
-    int32_t operators = atomic_load(&sort->manager->operators);
+    int32_t operators = atomic_load(&oci_spill_root(sort->manager)->operators);
     if (fair && operators > 1) {
         int64_t share = oci_sort_share(sort) - oci_mem_held(sort->mem);
         free = oci_min64(free, oci_max64(share, free / operators));
@@ -553,7 +553,7 @@ static oc_status secure(oci_sort *sort, const merge_space *space, const oci_merg
         bytes += cost;
     }
     oc_status status = oci_mem_reserve(sort->mem, &sort->workspace, bytes + spare * most, err);
-    if (status == OC_EBUDGET && atomic_load(&sort->manager->operators) <= 1) {
+    if (status == OC_EBUDGET && atomic_load(&oci_spill_root(sort->manager)->operators) <= 1) {
         return OC_OK; /* sizes are upper bounds, and nobody is there to take what is free */
     }
     OC_TRY(status);
