@@ -205,25 +205,24 @@ static inline oci_expr *column_t(void)
     return expr;
 }
 
-/* Checks the values of an expression, rows as texts, NULL = null. Takes expr. */
-static inline void check_rows(oci_expr *expr, const char *const *texts, int64_t n,
-                              const char *const *expected)
+/* Checks the values of an expression over the rows of a batch, NULL = null. Takes expr. */
+static inline void check_batch(oci_expr *expr, oci_batch *batch, const char *const *expected)
 {
     oc_error err;
     oci_budget *budget;
     oci_mem *mem;
     oci_batch *result;
     oci_field utf8 = oci_expr_type(OCI_TYPE_UTF8);
-    oci_batch *batch = texts_batch(texts, n);
     assert_int_equal(oci_budget_create(INT64_C(64) << 20, NULL, &budget, &err), OC_OK);
     assert_int_equal(oci_mem_open(budget, "test", &mem, &err), OC_OK);
     oci_eval_context context = {.mem = mem};
     assert_int_equal(oci_expr_cast(expr, &utf8, false, -1, &expr, &err), OC_OK);
-    oc_status status = oci_expr_project(&context, &expr, batch->schema, batch, &result, &err);
+    oci_batch *shape = texts_batch(NULL, 0);
+    oc_status status = oci_expr_project(&context, &expr, shape->schema, batch, &result, &err);
     if (status != OC_OK) {
         fail_msg("%s", err.message);
     }
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < batch->length; i++) {
         int64_t length = 0;
         const uint8_t *bytes = (const uint8_t *)"";
         bool is_null = oci_column_is_null(&result->columns[0], i);
@@ -239,11 +238,20 @@ static inline void check_rows(oci_expr *expr, const char *const *texts, int64_t 
         }
     }
     oci_batch_release(result);
-    oci_batch_release(batch);
+    oci_batch_release(shape);
     oci_expr_release(expr);
     assert_int_equal(oci_mem_held(mem), 0);
     oci_mem_close(mem);
     oci_budget_destroy(budget);
+}
+
+/* The same over rows of texts. */
+static inline void check_rows(oci_expr *expr, const char *const *texts, int64_t n,
+                              const char *const *expected)
+{
+    oci_batch *batch = texts_batch(texts, n);
+    check_batch(expr, batch, expected);
+    oci_batch_release(batch);
 }
 
 #endif /* OUTCORE_EXPR_FUNCTION_TEST_SUPPORT_H */
