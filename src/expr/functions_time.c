@@ -101,7 +101,7 @@ static oci_field type_of_field(oci_type source, oci_time_field field)
     switch (field) {
     case OCI_FIELD_SECOND: return oci_expr_decimal(8, 6);
     case OCI_FIELD_MILLISECOND: return oci_expr_decimal(11, 3);
-    case OCI_FIELD_EPOCH: return is_whole ? oci_expr_type(OCI_TYPE_INT64) : oci_expr_decimal(20, 6);
+    case OCI_FIELD_EPOCH: return is_whole ? oci_expr_type(OCI_TYPE_INT64) : oci_expr_decimal(26, 6);
     default: return oci_expr_type(OCI_TYPE_INT64);
     }
 }
@@ -161,8 +161,8 @@ BIND_PART(bind_epoch, OCI_FIELD_EPOCH)
 /* ---- extract --------------------------------------------------------------------------------- */
 
 /* A field times its scale: 6 digits of seconds and epoch, 3 of milliseconds, else none. */
-static int64_t scaled_field(const oci_call *call, int32_t source, oci_time_field field, int64_t i,
-                            int64_t *scale)
+static oci_int128 scaled_field(const oci_call *call, int32_t source, oci_time_field field,
+                               int64_t i, int64_t *scale)
 {
     const oci_field *type = call->args[source].column.field;
     int64_t whole = 0;
@@ -195,7 +195,7 @@ static int64_t scaled_field(const oci_call *call, int32_t source, oci_time_field
             return whole;
         }
         int64_t parts = nanos % OCI_NANOS_PER_SECOND / 1000;
-        return (int64_t)((uint64_t)whole * 1000000 + (uint64_t)parts);
+        return (oci_int128)whole * 1000000 + parts; /* seconds may fill 64 bits alone */
     }
     return whole;
 }
@@ -209,7 +209,7 @@ static oc_status extract(const oci_call *call, oci_vector *out, oc_error *err)
     OC_TRY(oci_vector_make(call->result, call->n, false, call->mem, out, &values, NULL, err));
     for (int64_t i = 0; i < call->n; i++) {
         int64_t scale = 1;
-        int64_t value =
+        oci_int128 value =
             oci_args_valid(call, i) ? scaled_field(call, source, field_of(call), i, &scale) : 0;
         if (call->result->type == OCI_TYPE_FLOAT64) {
             double real = (double)value / (double)scale;

@@ -43,6 +43,8 @@ static void fields_of_timestamps(void **state)
     extract("second", stamp(at), "40.120000");
     extract("year", stamp(at), "2001");
     extract("second", typed("time", "17:12:28.5"), "28.500000");
+    extract("epoch", typed("timestamp_s", "+292277026596-12-04 15:30:07"),
+            "9223372036854775807.000000");
     extract("year", null(), "null");
     check(call("date_part", 2, text("second"), stamp(at)), "40.12");
     check_fails("no field \"fortnight\"", "extract", 2, text("fortnight"), stamp(at));
