@@ -206,8 +206,10 @@ static inline oci_expr *column_t(void)
 }
 
 /* Checks the values of an expression over the rows of a batch, NULL = null. Takes expr. */
-static inline void check_batch(oci_expr *expr, oci_batch *batch, const char *const *expected)
+static inline void check_batch(oci_expr *expr, oci_batch *batch, int64_t n,
+                               const char *const *expected)
 {
+    assert_int_equal(batch->length, n);
     oc_error err;
     oci_budget *budget;
     oci_mem *mem;
@@ -222,7 +224,7 @@ static inline void check_batch(oci_expr *expr, oci_batch *batch, const char *con
     if (status != OC_OK) {
         fail_msg("%s", err.message);
     }
-    for (int64_t i = 0; i < batch->length; i++) {
+    for (int64_t i = 0; i < n; i++) {
         int64_t length = 0;
         const uint8_t *bytes = (const uint8_t *)"";
         bool is_null = oci_column_is_null(&result->columns[0], i);
@@ -250,7 +252,7 @@ static inline void check_rows(oci_expr *expr, const char *const *texts, int64_t 
                               const char *const *expected)
 {
     oci_batch *batch = texts_batch(texts, n);
-    check_batch(expr, batch, expected);
+    check_batch(expr, batch, n, expected);
     oci_batch_release(batch);
 }
 

@@ -81,7 +81,7 @@ static oci_expr *column(oci_batch *batch, int32_t index)
 /* Takes both; four rows. */
 static void check_column(oci_expr *expr, oci_batch *batch, const char *const *expected)
 {
-    check_batch(expr, batch, expected);
+    check_batch(expr, batch, 4, expected);
     oci_batch_release(batch);
 }
 
