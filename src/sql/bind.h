@@ -15,6 +15,8 @@
 #include "sql/statement.h"
 
 #define OCI_BIND_DEPTH_MAX 1000
+/* Nodes bound in all: as many as a text of the longest has, so that only what is bound over and over is refused. */
+#define OCI_BIND_NODES_MAX (1 << 19)
 /* Numbers of columns that stand for aggregates, and for the number of the grouping set. */
 #define OCI_BIND_AGGREGATE (1 << 20)
 #define OCI_BIND_SET       (1 << 24)
@@ -30,6 +32,7 @@ typedef struct oci_binder {
     int64_t now_us;
     int64_t position; /* of the error */
     int32_t depth;
+    int32_t n_nodes; /* bound so far */
     const oci_parsed *parsed;
     int32_t view_depth;
 } oci_binder;

@@ -20,6 +20,11 @@ oc_status oci_bind_enter(oci_binder *binder, oc_error *err)
         OC_FAIL(err, OC_EINVAL, "a statement is nested more than %d levels deep",
                 OCI_BIND_DEPTH_MAX);
     }
+    /* nullif(nullif(...)) and names of WITH are bound twice each: two to the power of their depth. */
+    if (++binder->n_nodes > OCI_BIND_NODES_MAX) {
+        OC_FAIL(err, OC_EINVAL, "a statement is too large: more than %d expressions and queries",
+                OCI_BIND_NODES_MAX);
+    }
     return OC_OK;
 }
 

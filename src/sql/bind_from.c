@@ -296,6 +296,12 @@ static oc_status no_table(oci_plan **out, oc_error *err)
     return OC_OK;
 }
 
+/* Where an item is, as far as the tree tells. */
+static int32_t place_of(const PgQuery__Node *item)
+{
+    return item->node_case == PG_QUERY__NODE__NODE_RANGE_VAR ? item->range_var->location : -1;
+}
+
 static oc_status bind_item(oci_binder *binder, const PgQuery__Node *node, const oci_cte *ctes,
                            oci_plan **out, const char **alias, oc_error *err)
 {
@@ -311,7 +317,8 @@ static oc_status bind_item(oci_binder *binder, const PgQuery__Node *node, const 
         return take_alias(binder, node->range_subselect->alias, out, alias, err);
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
         return bind_range_function(binder, node->range_function, out, alias, err);
-    case PG_QUERY__NODE__NODE_JOIN_EXPR: return unsupported(binder, -1, "joins are", err);
+    case PG_QUERY__NODE__NODE_JOIN_EXPR:
+        return unsupported(binder, place_of(node->join_expr->rarg), "joins are", err);
     default: return unsupported(binder, -1, "this kind of item in FROM is", err);
     }
 }
@@ -324,10 +331,8 @@ oc_status oci_bind_from(oci_binder *binder, const PgQuery__SelectStmt *select, c
         return no_table(out, err);
     }
     if (select->n_from_clause > 1) {
-        const PgQuery__Node *second = select->from_clause[1];
-        int32_t location =
-            second->node_case == PG_QUERY__NODE__NODE_RANGE_VAR ? second->range_var->location : -1;
-        return unsupported(binder, location, "joins (several tables in FROM) are", err);
+        return unsupported(binder, place_of(select->from_clause[1]),
+                           "joins (several tables in FROM) are", err);
     }
     return bind_item(binder, select->from_clause[0], ctes, out, alias, err);
 }

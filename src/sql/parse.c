@@ -165,7 +165,7 @@ static oc_status parse_once(draft *text, oci_parsed *out, bool *again, int64_t *
     return status;
 }
 
-static oc_status take_select(oci_parsed *out, int64_t *position, oc_error *err)
+static oc_status take_select(oci_parsed *out, const draft *text, int64_t *position, oc_error *err)
 {
     *position = -1;
     if (out->result->n_stmts != 1) {
@@ -173,8 +173,10 @@ static oc_status take_select(oci_parsed *out, int64_t *position, oc_error *err)
     }
     const PgQuery__Node *node = out->result->stmts[0]->stmt;
     if (node->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
-        *position = out->result->stmts[0]->stmt_location;
-        OC_FAIL(err, OC_EUNSUPPORTED, "this kind of statement is not supported");
+        oci_token word = oci_token_at(text->sql, text->size, out->result->stmts[0]->stmt_location);
+        *position = word.start;
+        OC_FAIL(err, OC_EUNSUPPORTED, "%.*s is not supported", (int)(word.end - word.start),
+                text->sql + word.start);
     }
     out->select = node->select_stmt;
     return OC_OK;
@@ -201,7 +203,7 @@ oc_status oci_parse_query(const char *sql, int64_t size, oci_parsed *out, int64_
         status = parse_once(&text, out, &again, position, err);
     }
     if (status == OC_OK) {
-        status = take_select(out, position, err);
+        status = take_select(out, &text, position, err);
     }
     free(text.sql);
     if (status != OC_OK) {

@@ -146,7 +146,9 @@ oc_status oci_plan_project(oci_plan *input, oci_expr **exprs, const char *const 
         oci_plan_destroy(plan);
         return out_of_memory(err);
     }
-    memcpy(plan->exprs, exprs, (size_t)n * sizeof(oci_expr *));
+    if (n > 0) {
+        memcpy(plan->exprs, exprs, (size_t)n * sizeof(oci_expr *));
+    }
     plan->n_exprs = n;
     status = oci_plan_schema(exprs, names, n, &plan->schema, err);
     if (status != OC_OK) {

@@ -164,7 +164,7 @@ static void parse_and_bind(void *arg)
     }
     free(text);
     if (job->status != OC_OK) {
-        r->position = position >= 0 ? position + job->start : -1;
+        r->position = job->start + (position >= 0 ? position : 0);
     }
 }
 
@@ -227,8 +227,12 @@ static oc_status take_query_or_table(reader *r)
     char *quoted;
     int64_t position = r->token.start;
     bool is_text = r->token.kind == OCI_TOKEN_TEXT;
-    OC_TRY(is_text ? take_string(r, "a table", &name)
-                   : take_name(r, "a table or a query in parentheses", &name));
+    oc_status status = is_text ? take_string(r, "a table", &name)
+                               : take_name(r, "a table or a query in parentheses", &name);
+    if (status != OC_OK || name == NULL) {
+        free(name);
+        return status;
+    }
     size_t size = strlen(name) * 2 + 32;
     quoted = malloc(size);
     if (quoted == NULL) {
@@ -245,7 +249,7 @@ static oc_status take_query_or_table(reader *r)
                     .position = -1,
                     .err = r->err};
     inner.token = oci_token_at(inner.sql, inner.size, 0);
-    oc_status status = bind_rest(&inner);
+    status = bind_rest(&inner);
     free(quoted);
     if (status != OC_OK) {
         r->position = position;

@@ -1,0 +1,1 @@
+SELECT CASE a WHEN 1 THEN 'x' ELSE s END, coalesce(a, b), nullif(a, 1), a IN (1, 2), a NOT BETWEEN 1 AND 2, s NOT LIKE 'a!%' ESCAPE '!', s ILIKE 'b', a IS DISTINCT FROM b, (a > 1) IS NOT TRUE, a::text, CAST(x AS decimal(10, 2)), -a, now() - interval '1 day', ARRAY[1, 2][1], greatest(a, b), current_date, x AT TIME ZONE 'UTC' FROM t

@@ -1,0 +1,1 @@
+SELECT * FROM 'x.csv'; SELECT trim(both from 'x'), trim(' a '), substring(s from 2 for 3), position('a' in s), overlay(s placing 'x' from 1), extract(year from DATE '2024-01-02') FROM 'data/*.arrow' AS f
