@@ -8,6 +8,36 @@
 #define WAIT_STEPS_MAX 5000
 #define WAIT_STEP_NS   2000000
 
+static _Thread_local int32_t calls; /* that this thread is inside of */
+
+void oci_share_enter_call(void)
+{
+    calls++;
+}
+
+void oci_share_leave_call(void)
+{
+    calls--;
+}
+
+void oci_share_join(oci_spill_manager *manager, oci_share_entry *entry)
+{
+    oci_spill_manager *root = oci_spill_root(manager);
+    *entry = (oci_share_entry){.is_counted = true, .is_root = calls <= 1};
+    atomic_fetch_add(&root->operators, 1);
+    atomic_fetch_add(&root->queries, entry->is_root ? 1 : 0);
+}
+
+void oci_share_leave(oci_spill_manager *manager, oci_share_entry *entry)
+{
+    if (entry->is_counted) {
+        oci_spill_manager *root = oci_spill_root(manager);
+        atomic_fetch_sub(&root->operators, 1);
+        atomic_fetch_sub(&root->queries, entry->is_root ? 1 : 0);
+        entry->is_counted = false;
+    }
+}
+
 int64_t oci_share_of(const oci_env *env, const oci_spill_manager *manager)
 {
     int32_t operators = atomic_load(&oci_spill_root(manager)->operators);
@@ -36,7 +66,7 @@ oc_status oci_share_wait(const oci_env *env, oci_spill_manager *manager, int64_t
     int64_t now = activity(env, manager);
     *steps = now == *seen ? *steps : 0;
     *seen = now;
-    if (atomic_load(&oci_spill_root(manager)->operators) <= 1 || *steps == WAIT_STEPS_MAX) {
+    if (atomic_load(&oci_spill_root(manager)->queries) <= 1 || *steps == WAIT_STEPS_MAX) {
         return OC_EBUDGET;
     }
     OC_TRY(oci_env_check_cancel(env, err));

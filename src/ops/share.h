@@ -5,6 +5,19 @@
 #include "base/env.h"
 #include "spill/manager.h"
 
+/* An operator's entry among those at work. Zeroed at first. */
+typedef struct oci_share_entry {
+    bool is_counted;
+    bool is_root; /* nobody that is counted waits for its rows */
+} oci_share_entry;
+
+/* Around every call that gives out rows: whatever is joined inside works for the caller, on its thread. */
+void oci_share_enter_call(void);
+void oci_share_leave_call(void);
+/* From inside the first of these calls to the end of the work; leaving twice is fine. */
+void oci_share_join(oci_spill_manager *manager, oci_share_entry *entry);
+void oci_share_leave(oci_spill_manager *manager, oci_share_entry *entry);
+
 /* The part of the limit that is one operator's while others of the context are at work. */
 int64_t oci_share_of(const oci_env *env, const oci_spill_manager *manager);
 
@@ -14,8 +27,8 @@ bool oci_share_is_passed(const oci_env *env, const oci_spill_manager *manager, i
 
 /* After a refusal: waits a moment, in which other operators of the context may give memory back, and counts in
  * *steps (from 0) how often; *seen (from 0) is for telling whether they get anything done. Nothing that others
- * could use may be held meanwhile. OC_OK: try again. OC_EBUDGET (err as it is): there is nobody to wait for, or
- * nobody has moved on for ten seconds. OC_ECANCELED. */
+ * could use may be held meanwhile. OC_OK: try again. OC_EBUDGET (err as it is): there is nobody to wait for (all others
+ * work for the same query, and stand still while it does), or nobody has moved on for ten seconds. OC_ECANCELED. */
 OC_NODISCARD oc_status oci_share_wait(const oci_env *env, oci_spill_manager *manager, int64_t *seen,
                                       int *steps, oc_error *err);
 

@@ -69,6 +69,7 @@ typedef struct oci_spill_manager {
     oci_seal *seal;                   /* NULL unless is_sealed */
     _Atomic uint32_t next_folder;
     _Atomic int32_t operators; /* operators of the context that are at work ... */
+    _Atomic int32_t queries;   /* ... of them, those whose rows no other operator waits for ... */
     _Atomic int32_t waiting;   /* ... and those that wait for memory the others hold */
     _Atomic int32_t references;
 } oci_spill_manager;

@@ -23,7 +23,6 @@
 #include "base/bits.h"
 #include "base/tiny.h"
 #include "ops/group/group_hashed_internal.h"
-#include "ops/share.h"
 
 #define SLICE_ROWS_MAX 8192
 #define SLICE_ROWS_MIN 256
@@ -251,10 +250,7 @@ static void release_work(oci_group_hashed *self)
     self->file = NULL;
     oci_stream_close(self->input);
     self->input = NULL;
-    if (self->is_counted) {
-        self->is_counted = false;
-        atomic_fetch_sub(&oci_spill_root(self->manager)->operators, 1);
-    }
+    oci_share_leave(self->manager, &self->entry);
 }
 
 static void group_close(oci_stream *stream)
@@ -300,8 +296,7 @@ static oc_status pull(oci_group_hashed *self, oci_batch **out, oc_error *err)
 static oc_status absorb_input(oci_group_hashed *self, oc_error *err)
 {
     oci_env_set_phase(self->env, "reading");
-    self->is_counted = true;
-    atomic_fetch_add(&oci_spill_root(self->manager)->operators, 1);
+    oci_share_join(self->manager, &self->entry);
     OC_TRY(make_slice_lists(self, err));
     for (;;) {
         oci_batch *batch;
@@ -417,6 +412,7 @@ static oc_status group_next(oci_stream *stream, oci_batch **out, oc_error *err)
     oci_group_hashed *self = (oci_group_hashed *)stream;
     *out = NULL;
     pthread_mutex_lock(&self->lock);
+    oci_share_enter_call();
     if (self->status == OC_OK && self->phase != OCI_GROUP_END) {
         self->error.status = OC_OK;
         oc_status status = next_batch(self, out, &self->error);
@@ -435,6 +431,7 @@ static oc_status group_next(oci_stream *stream, oci_batch **out, oc_error *err)
     if (status != OC_OK && err != NULL) {
         *err = self->error;
     }
+    oci_share_leave_call();
     pthread_mutex_unlock(&self->lock);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "ops/group/group.h"
 #include "ops/group/group_table.h"
+#include "ops/share.h"
 #include "spill/run.h"
 
 #define OCI_GROUP_BITS_MAX       6
@@ -117,7 +118,7 @@ typedef struct oci_group_hashed {
     bool is_single;    /* no keys: one group, even of no rows */
     bool is_partial;   /* states come out, not results */
 
-    bool is_counted;
+    oci_share_entry entry;
     int64_t activity_seen;
     oc_status status; /* sticky */
     oc_error error;

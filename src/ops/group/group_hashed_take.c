@@ -8,7 +8,6 @@
 #include "base/bits.h"
 #include "base/text.h"
 #include "ops/group/group_hashed_internal.h"
-#include "ops/share.h"
 
 /* Others are asked for this part of the limit at once, so many times for one slice. */
 #define ASK_SHARE 16

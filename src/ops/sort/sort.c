@@ -212,10 +212,7 @@ static void release_work(oci_sort *sort)
     if (sort->mem != NULL) {
         oci_mem_end_promise(sort->mem);
     }
-    if (sort->is_counted) {
-        sort->is_counted = false;
-        atomic_fetch_sub(&oci_spill_root(sort->manager)->operators, 1);
-    }
+    oci_share_leave(sort->manager, &sort->entry);
 }
 
 static void sort_close(oci_stream *stream)
@@ -397,6 +394,7 @@ static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
     oci_sort *sort = (oci_sort *)stream;
     *out = NULL;
     pthread_mutex_lock(&sort->lock);
+    oci_share_enter_call();
     if (sort->status == OC_OK) {
         sort->error.status = OC_OK;
         sort->status = next_piece(sort, out, &sort->error);
@@ -414,6 +412,7 @@ static oc_status sort_next(oci_stream *stream, oci_batch **out, oc_error *err)
     if (status != OC_OK && err != NULL) {
         *err = sort->error;
     }
+    oci_share_leave_call();
     pthread_mutex_unlock(&sort->lock);
     return status;
 }

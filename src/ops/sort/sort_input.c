@@ -12,7 +12,6 @@
  * chunks are in working form and compact. Batches put aside are counted with the dictionaries that
  * they keep alive, at any depth, since those can be far larger than the rows. */
 #include "base/bits.h"
-#include "ops/share.h"
 #include "ops/sort/sort_internal.h"
 
 /* A batch of at least this many rows is kept as it is; smaller ones are copied together, as each
@@ -376,8 +375,7 @@ bool oci_sort_is_unfair(const oci_sort *sort)
 oc_status oci_sort_absorb(oci_sort *sort, oc_error *err)
 {
     oci_env_set_phase(sort->env, "reading");
-    sort->is_counted = true;
-    atomic_fetch_add(&oci_spill_root(sort->manager)->operators, 1);
+    oci_share_join(sort->manager, &sort->entry);
     OC_TRY(oci_sort_ensure_workspace(sort, sort->block_bytes, err));
     for (;;) {
         OC_TRY(oci_env_tick(sort->env, err));

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "ops/share.h"
 #include "ops/sort/merge.h"
 #include "ops/sort/row_buffer.h"
 #include "ops/sort/run_list.h"
@@ -63,7 +64,7 @@ typedef struct oci_sort {
     oc_error spill_error;
     bool is_reclaiming;    /* inside sort_reclaim(): nothing may be waited for, nothing merged */
     int64_t activity_seen; /* of the other operators, when we waited last */
-    bool is_counted;       /* among the operators of the manager: from the first call to the end */
+    oci_share_entry entry; /* from the first call to the end */
 
     oci_batch *small[OCI_SMALL_BATCHES_MAX]; /* waiting to be copied into one chunk */
     int32_t n_small;

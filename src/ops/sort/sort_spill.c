@@ -11,7 +11,6 @@
 
 #include "base/bits.h"
 #include "base/text.h"
-#include "ops/share.h"
 #include "ops/sort/copy_rows.h"
 #include "ops/sort/sort_internal.h"
 
