@@ -92,14 +92,15 @@ static oc_status scan(oci_table *table, oci_plan **out, oc_error *err)
     return OC_OK;
 }
 
-static bool is_text(const oci_binder *binder, int32_t location)
+/* The text that stands for a table there; NULL: it is a name. */
+static const char *text_at(const oci_binder *binder, int32_t location)
 {
     for (int32_t i = 0; binder->parsed != NULL && i < binder->parsed->n_texts; i++) {
         if (binder->parsed->texts[i] == location) {
-            return true;
+            return binder->parsed->text_names[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 static const oci_cte *find_cte(const oci_cte *ctes, const char *name)
@@ -116,7 +117,8 @@ static oc_status bind_table(oci_binder *binder, const PgQuery__RangeVar *node, c
     const oci_cte *cte = node->schemaname[0] == '\0' ? find_cte(ctes, node->relname) : NULL;
     oci_table *table = NULL;
     const char *view = NULL;
-    char name[1024];
+    const char *text = text_at(binder, node->location);
+    char name[160]; /* of two names of the parser, of up to 63 bytes each */
     *alias = node->relname;
     if (cte != NULL) {
         OC_TRY(oci_bind_select(binder, cte->node->ctequery->select_stmt, cte->outer, out, err));
@@ -128,7 +130,7 @@ static oc_status bind_table(oci_binder *binder, const PgQuery__RangeVar *node, c
     snprintf(name, sizeof name, "%s%s%s", node->schemaname, node->schemaname[0] != '\0' ? "." : "",
              node->relname);
     OC_TRY(oci_bind_at(binder, node->location,
-                       oci_catalog_find(binder->catalog, name, is_text(binder, node->location),
+                       oci_catalog_find(binder->catalog, text != NULL ? text : name, text != NULL,
                                         &table, &view, err)));
     if (table != NULL) {
         OC_TRY(scan(table, out, err));

@@ -133,10 +133,15 @@ static bool name_text(draft *text, oci_parsed *out, const PgQueryError *error)
 {
     oci_token token;
     int64_t at = place_of(text->sql, text->size, error);
-    if (out->n_texts == TEXTS_MAX || !find_table_text(text->sql, text->size, at, &token) ||
-        !make_name(text->sql, token)) {
+    if (out->n_texts == TEXTS_MAX || !find_table_text(text->sql, text->size, at, &token)) {
         return false;
     }
+    char *name = oci_token_text(text->sql, token, false);
+    if (name == NULL || !make_name(text->sql, token)) {
+        free(name);
+        return false;
+    }
+    out->text_names[out->n_texts] = name;
     out->texts[out->n_texts++] = at;
     return true;
 }
@@ -189,8 +194,9 @@ oc_status oci_parse_query(const char *sql, int64_t size, oci_parsed *out, int64_
     *position = -1;
     draft text = {.sql = malloc((size_t)size + TEXTS_MAX * ALIAS_BYTES + 1), .size = size};
     out->texts = calloc(TEXTS_MAX, sizeof *out->texts);
+    out->text_names = calloc(TEXTS_MAX, sizeof *out->text_names);
     out->aliases = calloc(TEXTS_MAX, sizeof *out->aliases);
-    if (text.sql == NULL || out->texts == NULL || out->aliases == NULL) {
+    if (text.sql == NULL || out->texts == NULL || out->text_names == NULL || out->aliases == NULL) {
         free(text.sql);
         oci_parsed_deinit(out);
         OC_FAIL(err, OC_ENOMEM, "could not parse a statement: out of memory");
@@ -217,6 +223,10 @@ void oci_parsed_deinit(oci_parsed *parsed)
     if (parsed->result != NULL) {
         pg_query__parse_result__free_unpacked(parsed->result, NULL);
     }
+    for (int32_t i = 0; i < parsed->n_texts; i++) {
+        free(parsed->text_names[i]);
+    }
+    free(parsed->text_names);
     free(parsed->texts);
     free(parsed->aliases);
     *parsed = (oci_parsed){0};

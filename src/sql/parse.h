@@ -9,8 +9,9 @@
 typedef struct oci_parsed {
     PgQuery__ParseResult *result;
     PgQuery__SelectStmt *select; /* the only statement */
-    /* Bytes at which a table was given as FROM 'text'. */
+    /* Bytes at which a table was given as FROM 'text', and the texts: the parser cuts its names at 63 bytes. */
     int64_t *texts;
+    char **text_names;
     int32_t n_texts;
     /* Where an alias was put in that the parser wants and nobody else does; places in the text with them. */
     int64_t *aliases;

@@ -175,11 +175,6 @@ static oc_status bind_query(reader *r, int64_t end)
     if (r->token.kind == OCI_TOKEN_END || job.start >= end) {
         return wrong(r, "a query");
     }
-    if (memchr(r->sql + job.start, '\0', (size_t)(end - job.start)) != NULL) {
-        const char *nul = memchr(r->sql + job.start, '\0', (size_t)(end - job.start));
-        r->position = nul - r->sql;
-        OC_FAIL(r->err, OC_EINVAL, "a statement must not have a NUL byte inside");
-    }
     if (!oci_with_deep_stack(parse_and_bind, &job)) {
         OC_FAIL(r->err, OC_ENOMEM,
                 "could not read a statement: no memory for a thread with a large stack");
@@ -202,11 +197,35 @@ static oc_status find_closing(reader *r, int64_t *inner_end)
         depth -= oci_token_is_symbol(r->sql, ahead.token, ')');
         *inner_end = ahead.token.start;
         if (ahead.token.kind == OCI_TOKEN_END || ahead.token.kind == OCI_TOKEN_OPEN) {
-            return wrong(&ahead, "a closing parenthesis");
+            oc_status status = wrong(&ahead, "a closing parenthesis");
+            r->position = ahead.position;
+            return status;
         }
         advance(&ahead);
     } while (depth > 0);
     return OC_OK;
+}
+
+/* SELECT * FROM the name, malloc'ed; quotes inside are doubled. NULL: out of memory. */
+static char *select_all(const char *name, char quote)
+{
+    static const char start[] = "SELECT * FROM ";
+    char *text = malloc(sizeof start + 2 * strlen(name) + 2);
+    if (text == NULL) {
+        return NULL;
+    }
+    memcpy(text, start, sizeof start - 1);
+    char *to = text + sizeof start - 1;
+    *to++ = quote;
+    for (; *name != '\0'; name++) {
+        if (*name == quote) {
+            *to++ = quote;
+        }
+        *to++ = *name;
+    }
+    *to++ = quote;
+    *to = '\0';
+    return text;
 }
 
 /* (query), or the name of a table. */
@@ -224,7 +243,6 @@ static oc_status take_query_or_table(reader *r)
         return OC_OK;
     }
     char *name = NULL;
-    char *quoted;
     int64_t position = r->token.start;
     bool is_text = r->token.kind == OCI_TOKEN_TEXT;
     oc_status status = is_text ? take_string(r, "a table", &name)
@@ -233,14 +251,11 @@ static oc_status take_query_or_table(reader *r)
         free(name);
         return status;
     }
-    size_t size = strlen(name) * 2 + 32;
-    quoted = malloc(size);
+    char *quoted = select_all(name, is_text ? '\'' : '"');
+    free(name);
     if (quoted == NULL) {
-        free(name);
         return out_of_memory(r);
     }
-    snprintf(quoted, size, is_text ? "SELECT * FROM '%s'" : "SELECT * FROM \"%s\"", name);
-    free(name);
     reader inner = {.sql = quoted,
                     .size = (int64_t)strlen(quoted),
                     .catalog = r->catalog,
@@ -440,7 +455,9 @@ static oc_status read_create_view(reader *r)
     if (r->out->view_sql == NULL) {
         return out_of_memory(r);
     }
-    return bind_query(r, end); /* only to see whether it can be */
+    OC_TRY(bind_query(r, end)); /* only to see whether it can be */
+    r->token = oci_token_at(r->sql, r->size, end);
+    return expect_end(r);
 }
 
 static oc_status read_create(reader *r)
@@ -577,6 +594,11 @@ static oc_status read_statement(reader *r)
     if (r->token.kind == OCI_TOKEN_END) {
         r->out->kind = OCI_STATEMENT_EMPTY;
         return OC_OK;
+    }
+    const char *nul = memchr(r->sql, '\0', (size_t)r->size);
+    if (nul != NULL) { /* texts would end there */
+        r->position = nul - r->sql;
+        OC_FAIL(r->err, OC_EINVAL, "a statement must not have a NUL byte inside");
     }
     if (r->token.kind == OCI_TOKEN_OPEN) {
         r->position = r->token.start;
