@@ -267,7 +267,7 @@ static bool has_columns(const oci_schema *schema, const char *const *names, int3
 {
     bool same = schema->n_fields == n;
     for (int32_t i = 0; same && i < n; i++) {
-        same = strcmp(schema->fields[i].name, names[i]) == 0;
+        same = names[i] != NULL && strcmp(schema->fields[i].name, names[i]) == 0;
     }
     return same;
 }

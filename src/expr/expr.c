@@ -455,8 +455,8 @@ static bool takes(const oci_function *function, oci_expr *const *args, int32_t n
     return true;
 }
 
-static oc_status no_such_function(const char *name, oci_expr *const *args, int32_t n_args,
-                                  oc_error *err)
+static void set_no_such_function(const char *name, oci_expr *const *args, int32_t n_args,
+                                 oc_error *err)
 {
     char text[512];
     char known[400] = "";
@@ -477,8 +477,9 @@ static oc_status no_such_function(const char *name, oci_expr *const *args, int32
             }
         }
     }
-    OC_FAIL(err, OC_EINVAL, "%s %s(%s) does not exist%s%s", is_operator ? "operator" : "function",
-            name, n_args > 0 ? text : "", used > 0 ? "; there is " : "", known);
+    (void)OC_SET(err, OC_EINVAL, "%s %s(%s) does not exist%s%s",
+                 is_operator ? "operator" : "function", name, n_args > 0 ? text : "",
+                 used > 0 ? "; there is " : "", known);
 }
 
 static oc_status resolve(const char *name, oci_expr *const *args, int32_t n_args, oci_field *types,
@@ -498,7 +499,8 @@ static oc_status resolve(const char *name, oci_expr *const *args, int32_t n_args
             }
         }
     }
-    return no_such_function(name, args, n_args, err);
+    set_no_such_function(name, args, n_args, err);
+    return OC_EINVAL;
 }
 
 static oc_status make_call(const char *name, oci_expr **args, int32_t n_args, int32_t position,

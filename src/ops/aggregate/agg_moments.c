@@ -158,7 +158,7 @@ static inline bool load_row(const moments *self, const oci_column *const *args, 
 static void widen_by_rows(const moments *self, const oci_column *const *args, int64_t n,
                           oci_exact_window *windows)
 {
-    addends a;
+    addends a = {0};
     double x;
     double y;
     for (int64_t i = 0; i < n; i++) {
@@ -249,7 +249,7 @@ static void normalise(const moments *self, void *state)
 
 static void add_row(const moments *self, head *state, double x, double y)
 {
-    addends a;
+    addends a = {0};
     make_addends(self, x, y, &a);
     state->flags |= a.flags;
     int64_t *digits = (int64_t *)(state + 1);
