@@ -223,7 +223,7 @@ void oci_parsed_deinit(oci_parsed *parsed)
     if (parsed->result != NULL) {
         pg_query__parse_result__free_unpacked(parsed->result, NULL);
     }
-    for (int32_t i = 0; i < parsed->n_texts; i++) {
+    for (int32_t i = 0; parsed->text_names != NULL && i < parsed->n_texts; i++) {
         free(parsed->text_names[i]);
     }
     free(parsed->text_names);
