@@ -20,11 +20,15 @@ static int run_sources(oci_cli_sql *sql)
         return oci_cli_run_file(sql, "-");
     }
     for (size_t i = 0; i + 1 < sources->n && !sql->leave; i += 2) {
+        if (oci_cli_must_leave()) {
+            sql->cut_short = true;
+            break;
+        }
         bool is_text = strcmp(sources->items[i], OCI_CLI_TEXT) == 0;
         const char *source = sources->items[i + 1];
         int code = is_text ? oci_cli_run_text(sql, source) : oci_cli_run_file(sql, source);
         first_error = first_error == OCI_CLI_EXIT_OK ? code : first_error;
-        if (oci_cli_must_leave() || (code != OCI_CLI_EXIT_OK && !sql->options->go_on)) {
+        if (sql->cut_short || (code != OCI_CLI_EXIT_OK && !sql->options->go_on)) {
             break;
         }
     }
@@ -34,7 +38,7 @@ static int run_sources(oci_cli_sql *sql)
 static int run_all(oci_cli_sql *sql)
 {
     int code = run_sources(sql);
-    if (code == OCI_CLI_EXIT_OK && sql->options->stats && !oci_cli_must_leave()) {
+    if (code == OCI_CLI_EXIT_OK && sql->options->stats && !sql->cut_short) {
         oci_cli_report_sql(sql);
     }
     return code;
@@ -59,6 +63,9 @@ int oci_cli_run_sql(const oci_cli_options *options)
     }
     code = is_shell ? oci_cli_run_shell(&sql) : run_all(&sql);
     oci_cli_close_sql(&sql);
-    oci_cli_raise_again();
+    /* What was written to standard output after a signal went nowhere; files are complete. */
+    if (is_shell || sql.cut_short || sql.wrote_stdout || code != OCI_CLI_EXIT_OK) {
+        oci_cli_raise_again();
+    }
     return code;
 }

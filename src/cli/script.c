@@ -113,11 +113,15 @@ int oci_cli_feed_script(oci_cli_sql *sql, oci_cli_script *script, const char *te
         fputs("outcore: out of memory\n", stderr);
         return OCI_CLI_EXIT_SYSTEM;
     }
-    while (!sql->leave && !oci_cli_must_leave()) {
+    while (!sql->leave) {
         drop_text(script, blank_size(script->text, script->size, at_end));
         bool is_command;
         size_t piece = script->size > 0 ? next_piece(script, at_end, &is_command) : 0;
         if (piece == 0) {
+            break;
+        }
+        if (oci_cli_must_leave()) {
+            sql->cut_short = true;
             break;
         }
         int code = run_piece(sql, script, piece, is_command);
@@ -151,10 +155,16 @@ static int run_descriptor(oci_cli_sql *sql, int fd, const char *path)
         fputs(out_of_memory, stderr);
         return OCI_CLI_EXIT_SYSTEM;
     }
-    while (n > 0 && !sql->leave && (first_error == OCI_CLI_EXIT_OK || sql->options->go_on)) {
+    while (n > 0 && !sql->leave && !sql->cut_short &&
+           (first_error == OCI_CLI_EXIT_OK || sql->options->go_on)) {
         do {
             n = read(fd, buffer, READ_BYTES);
         } while (n < 0 && errno == EINTR && !oci_cli_must_leave());
+        /* After a signal, the end of standard input is one that the handler made. */
+        sql->cut_short |= oci_cli_must_leave() && (n < 0 || fd == STDIN_FILENO);
+        if (sql->cut_short) {
+            break;
+        }
         if (n < 0) {
             fprintf(stderr, "outcore: could not read \"%s\": %s\n", path, strerror(errno));
             first_error = OCI_CLI_EXIT_SYSTEM;

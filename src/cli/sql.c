@@ -238,6 +238,7 @@ static int answer(oci_cli_sql *sql, struct ArrowArrayStream *rows, bool is_plan,
         rows->release(rows);
         return code;
     }
+    sql->wrote_stdout |= output.is_stdout;
     bool wipe_line = output.on_terminal && sql->progress.enabled;
     oci_cli_insert_tap(&tap, rows, -1, wipe_line ? stop_progress_of_sql : NULL, sql);
     fflush(stdout);

@@ -40,6 +40,8 @@ typedef struct oci_cli_sql {
     double began;         /* seconds of the monotonic clock */
     int32_t script_depth; /* scripts that read scripts */
     bool leave;           /* .quit */
+    bool cut_short;       /* a signal came when there was still something to do */
+    bool wrote_stdout;    /* some answer went there */
 } oci_cli_sql;
 
 /* Where a statement was found, for messages; name NULL: on the command line or the terminal. */
