@@ -236,7 +236,7 @@ static oc_status bind_cast(oci_binder *binder, const oci_scope *scope,
                            const PgQuery__TypeCast *cast, oci_expr **out, oc_error *err)
 {
     oci_field type;
-    int32_t length;
+    int32_t length = -1;
     oci_expr *arg;
     OC_TRY(bind_type(binder, cast->type_name, &type, &length, err));
     OC_TRY(oci_bind_expr(binder, scope, cast->arg, &arg, err));
