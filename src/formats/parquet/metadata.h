@@ -321,8 +321,8 @@ typedef struct oci_parquet_column_index {
     oci_parquet_bytes *min;
     oci_parquet_bytes *max;
     oci_parquet_boundary_order order;
-    int64_t *null_counts; /* NULL = not said */
-    int64_t *nan_counts;  /* NULL = not said */
+    int64_t *null_counts; /* NULL or -1 = not said */
+    int64_t *nan_counts;  /* NULL or -1 = not said */
 } oci_parquet_column_index;
 
 /* Read the indexes of a chunk, which says that it has them, into `arena`. Pages of the offset index are
