@@ -114,6 +114,12 @@ oc_status oci_batch_without_columns(int64_t length, oci_mem *mem, void *slab, in
 
 oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err)
 {
+    for (int32_t i = 0; i < batch->n_kept; i++) {
+        if (batch->kept[i] == kept) {
+            oci_batch_release(kept);
+            return OC_OK;
+        }
+    }
     oci_batch **list = malloc(((size_t)batch->n_kept + 1) * sizeof *list);
     if (list == NULL) {
         oci_batch_release(kept);
@@ -126,6 +132,21 @@ oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err)
     list[batch->n_kept++] = kept;
     batch->kept = list;
     return OC_OK;
+}
+
+int64_t oci_batch_held_bytes(const oci_batch *batch, const oci_batch *before)
+{
+    int64_t bytes = batch->bytes;
+    if (batch->parent != NULL && (before == NULL || batch->parent != before->parent)) {
+        bytes += oci_batch_held_bytes(batch->parent, NULL);
+    }
+    for (int32_t i = 0; i < batch->n_kept; i++) {
+        const oci_batch *same = before != NULL && i < before->n_kept ? before->kept[i] : NULL;
+        if (batch->kept[i] != same) {
+            bytes += oci_batch_held_bytes(batch->kept[i], same);
+        }
+    }
+    return bytes;
 }
 
 /* How many columns lie below one. */

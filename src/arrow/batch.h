@@ -158,8 +158,13 @@ OC_NODISCARD oc_status oci_batch_without_columns(int64_t length, oci_mem *mem, v
                                                  int64_t slab_bytes, oci_batch **out,
                                                  oc_error *err);
 
-/* Keeps `kept` alive as long as `batch`: takes the reference, also on failure. */
+/* Keeps `kept` alive as long as `batch`: takes the reference, also on failure. What is kept already is not kept
+ * twice. */
 OC_NODISCARD oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err);
+
+/* What a batch keeps from being freed: its own bytes, those of its parent and of all that it keeps, but for
+ * parents and kept batches that `before` (may be NULL) keeps in the same places. Imports count nothing. */
+int64_t oci_batch_held_bytes(const oci_batch *batch, const oci_batch *before);
 
 /* Rows [start, start + length) as a new batch that shares the memory (keeps `batch` alive). */
 OC_NODISCARD oc_status oci_batch_slice(oci_batch *batch, int64_t start, int64_t length,

@@ -127,6 +127,36 @@ static void check_slices(oci_batch *whole)
     }
 }
 
+static void held_bytes_are_those_of_all_that_is_kept(void **state)
+{
+    (void)state;
+    oci_mem *mem;
+    oci_budget *budget = open_budget(&mem);
+    oci_batch *whole = adopt_numbers(mem, 100);
+    oci_batch *owner = adopt_numbers(mem, 500);
+    oci_batch *first, *second, *batch;
+    assert_int_equal(oci_batch_slice(whole, 0, 10, &first, NULL), OC_OK);
+    assert_int_equal(oci_batch_slice(whole, 10, 10, &second, NULL), OC_OK);
+    assert_int_equal(oci_batch_held_bytes(first, NULL), whole->bytes);
+    assert_int_equal(oci_batch_held_bytes(second, first), 0); /* both keep the same */
+
+    assert_int_equal(oci_batch_without_columns(3, NULL, NULL, 0, &batch, NULL), OC_OK);
+    assert_int_equal(oci_batch_keep(batch, oci_batch_retain(first), NULL), OC_OK);
+    assert_int_equal(oci_batch_keep(batch, oci_batch_retain(owner), NULL), OC_OK);
+    assert_int_equal(oci_batch_keep(batch, oci_batch_retain(owner), NULL), OC_OK); /* only once */
+    assert_int_equal(batch->n_kept, 2);
+    assert_int_equal(oci_batch_held_bytes(batch, NULL), whole->bytes + owner->bytes);
+    assert_int_equal(oci_batch_held_bytes(batch, second), whole->bytes + owner->bytes);
+    oci_batch_release(batch);
+    oci_batch_release(first);
+    oci_batch_release(second);
+    oci_batch_release(whole);
+    oci_batch_release(owner);
+    assert_int_equal(oci_mem_held(mem), 0);
+    oci_mem_close(mem);
+    oci_budget_destroy(budget);
+}
+
 static void slices_show_the_rows_asked_for(void **state)
 {
     (void)state;
@@ -304,6 +334,7 @@ int main(void)
         cmocka_unit_test(an_adopted_slab_goes_back_with_the_last_reference),
         cmocka_unit_test(a_batch_may_outlive_account_and_budget),
         cmocka_unit_test(a_batch_without_memory_can_be_adopted),
+        cmocka_unit_test(held_bytes_are_those_of_all_that_is_kept),
         cmocka_unit_test(slices_show_the_rows_asked_for),
         cmocka_unit_test(slices_may_be_empty_or_whole),
         cmocka_unit_test(selected_columns_share_memory),

@@ -5,6 +5,10 @@
 
 #include "base/bits.h"
 
+/* The first time others are asked for this part of the limit; so many times for one thing. */
+#define ASK_PART 16
+#define ASKS_MAX 3
+
 #define WAIT_STEPS_MAX 5000
 #define WAIT_STEP_NS   2000000
 
@@ -47,6 +51,37 @@ int64_t oci_share_of(const oci_env *env, const oci_spill_manager *manager)
 bool oci_share_is_passed(const oci_env *env, const oci_spill_manager *manager, int64_t held)
 {
     return atomic_load(&oci_spill_root(manager)->waiting) > 0 && held > oci_share_of(env, manager);
+}
+
+/* Has others give back `bytes`; whether they gave anything, or it was there. */
+static bool get(oci_mem *mem, int64_t bytes)
+{
+    oci_reservation asked = {.mem = mem};
+    int64_t before = oci_mem_available(mem);
+    bool got_all = oci_mem_reserve(mem, &asked, bytes, NULL) == OC_OK;
+    oci_reservation_release(&asked);
+    return got_all || oci_mem_available(mem) > before;
+}
+
+bool oci_share_ask(const oci_env *env, const oci_spill_manager *manager, oci_mem *mem,
+                   int64_t least, oci_share_patience *patience)
+{
+    int64_t most = oci_share_of(env, manager) - oci_mem_held(mem);
+    bool is_alone = atomic_load(&oci_spill_root(manager)->operators) <= 1;
+    if (is_alone || most <= 0 || patience->asked == ASKS_MAX) {
+        return false;
+    }
+    int64_t part = oci_max64(oci_budget_limit(env->budget) / ASK_PART, least);
+    return get(mem, oci_min64(most, part << 2 * patience->asked++));
+}
+
+bool oci_share_beg(const oci_env *env, oci_mem *mem, oci_share_patience *patience)
+{
+    if (patience->has_begged) {
+        return false;
+    }
+    patience->has_begged = true;
+    return get(mem, oci_budget_limit(env->budget));
 }
 
 /* A number that changes while other operators of the context get something done. */

@@ -25,7 +25,22 @@ int64_t oci_share_of(const oci_env *env, const oci_spill_manager *manager);
  * bytes does. */
 bool oci_share_is_passed(const oci_env *env, const oci_spill_manager *manager, int64_t held);
 
-/* After a refusal: waits a moment, in which other operators of the context may give memory back, and counts in
+/* What was done already for one thing that was refused. Zeroed at first. */
+typedef struct oci_share_patience {
+    int steps;       /* of waiting */
+    int asked;       /* others for a fair part, so many times */
+    bool has_begged; /* others for everything */
+} oci_share_patience;
+
+/* After a refusal: asks others for what is fair, up to the share of `mem` (which must hold all that the operator
+ * does), beginning with `least` or a part of the limit; more each time, as nobody says what it takes. Whether it is
+ * worth trying again. */
+bool oci_share_ask(const oci_env *env, const oci_spill_manager *manager, oci_mem *mem,
+                   int64_t least, oci_share_patience *patience);
+/* When nothing else helps: asks others for everything, once. */
+bool oci_share_beg(const oci_env *env, oci_mem *mem, oci_share_patience *patience);
+
+/* At last: waits a moment, in which other operators of the context may give memory back, and counts in
  * *steps (from 0) how often; *seen (from 0) is for telling whether they get anything done. Nothing that others
  * could use may be held meanwhile. OC_OK: try again. OC_EBUDGET (err as it is): there is nobody to wait for (all others
  * work for the same query, and stand still while it does), or nobody has moved on for ten seconds. OC_ECANCELED. */

@@ -322,7 +322,7 @@ static oc_status read_block(oci_group_hashed *self, oci_run_cursor *cursor, oci_
                             oc_error *err)
 {
     oc_status status;
-    oci_group_patience patience = {0};
+    oci_share_patience patience = {0};
     while ((status = oci_run_cursor_next(cursor, self->decoder, out, err)) == OC_EBUDGET) {
         OC_TRY(oci_group_make_room(self, &patience, err));
     }
@@ -363,14 +363,25 @@ static oc_status absorb_pending(oci_group_hashed *self, oc_error *err)
     return status;
 }
 
-static oc_status absorb(oci_group_hashed *self, oc_error *err)
+/* All has been taken: what belongs to partitions on disk follows them, the others are put in order. */
+static oc_status split_groups(oci_group_hashed *self, oc_error *err)
 {
-    OC_TRY(self->input != NULL ? absorb_input(self, err) : absorb_pending(self, err));
     if (self->first_spilled < 1 << self->bits) {
         OC_TRY(oci_group_evict_rest(self, err));
         OC_TRY(oci_group_push_spilled(self, err));
     }
-    OC_TRY(oci_group_start_giving(self, err));
+    return oci_group_start_giving(self, err);
+}
+
+static oc_status absorb(oci_group_hashed *self, oc_error *err)
+{
+    OC_TRY(self->input != NULL ? absorb_input(self, err) : absorb_pending(self, err));
+    oc_status status;
+    oci_share_patience patience = {0};
+    while ((status = split_groups(self, err)) == OC_EBUDGET) {
+        OC_TRY(oci_group_make_room(self, &patience, err));
+    }
+    OC_TRY(status);
     self->phase = OCI_GROUP_GIVE;
     return OC_OK;
 }

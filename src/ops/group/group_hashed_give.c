@@ -164,8 +164,8 @@ oc_status oci_group_start_giving(oci_group_hashed *self, oc_error *err)
     int64_t n = oci_group_table_size(self->table);
     int64_t at[OCI_GROUP_PARTITIONS_MAX];
     void *list;
+    OC_TRY(oci_mem_alloc_reserved(&self->workspace, n * (int64_t)sizeof(uint32_t), &list, err));
     oci_reservation_promise(&self->workspace);
-    OC_TRY(oci_mem_alloc(self->mem, n * (int64_t)sizeof(uint32_t), &list, err));
     self->order = list;
     self->order_room = self->order_n = n;
     self->order_at = self->sorted_to = 0;
@@ -305,16 +305,13 @@ static oc_status give(oci_group_hashed *self, oci_batch **out, oc_error *err)
 oc_status oci_group_give(oci_group_hashed *self, oci_batch **out, oc_error *err)
 {
     *out = NULL;
-    if (self->order_at == self->order_n) {
-        return OC_OK;
+    oci_share_patience patience = {0};
+    while (self->order_at < self->order_n) {
+        oc_status status = give(self, out, err);
+        if (status != OC_EBUDGET) {
+            return status;
+        }
+        OC_TRY(oci_group_make_room(self, &patience, err));
     }
-    oc_error refusal = {0};
-    oc_status status = give(self, out, &refusal);
-    if (status == OC_EBUDGET && oci_group_shed(self, NULL) == OC_OK) {
-        return OC_OK; /* the rest comes from disk */
-    }
-    if (status != OC_OK && err != NULL) {
-        *err = refusal;
-    }
-    return status;
+    return OC_OK; /* nothing is left, or the rest comes from disk */
 }

@@ -52,12 +52,6 @@ typedef struct oci_group_stage {
     bool is_partial;          /* states come out, not results */
 } oci_group_stage;
 
-/* What was done already for one thing that was refused. */
-typedef struct oci_group_patience {
-    int steps;
-    int asked;
-} oci_group_patience;
-
 typedef enum oci_group_phase {
     OCI_GROUP_ABSORB, /* taking the input, or the runs of a pending part */
     OCI_GROUP_GIVE,   /* giving out the groups in the table */
@@ -170,7 +164,7 @@ OC_NODISCARD oc_status oci_group_add_single(oci_group_hashed *self, oc_error *er
 /* Makes an OC_EBUDGET of any origin name a limit that is enough. */
 void oci_group_name_limit(const oci_group_hashed *self, oc_error *err);
 /* After a refusal of memory: gets some. OC_OK: try again. */
-OC_NODISCARD oc_status oci_group_make_room(oci_group_hashed *self, oci_group_patience *patience,
+OC_NODISCARD oc_status oci_group_make_room(oci_group_hashed *self, oci_share_patience *patience,
                                            oc_error *err);
 
 /* -- group_hashed_spill.c ---------------------------------------------------------------------- */

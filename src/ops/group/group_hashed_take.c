@@ -9,9 +9,6 @@
 #include "base/text.h"
 #include "ops/group/group_hashed_internal.h"
 
-/* Others are asked for this part of the limit at once, so many times for one slice. */
-#define ASK_SHARE 16
-#define ASKS_MAX  3
 /* Of the limit, for the strings of a slice. */
 #define SLICE_SHARE 64
 
@@ -200,11 +197,12 @@ static oc_status try_rows(oci_group_hashed *self, const oci_batch *rows, bool is
     return status;
 }
 
-/* A limit that is enough for the largest row or group so far. */
-static int64_t enough_for(const oci_group_hashed *self)
+/* A limit that is enough for the largest row or group so far, and for a request that was refused: more of its size
+ * follow it. */
+static int64_t enough_for(const oci_group_hashed *self, int64_t request)
 {
     return oci_max64(2 * oci_budget_limit(self->env->budget),
-                     16 * self->wide_bytes + ((int64_t)1 << 20));
+                     16 * oci_max64(self->wide_bytes, request) + ((int64_t)1 << 20));
 }
 
 static oc_status too_large(const oci_group_hashed *self, oc_error *err)
@@ -218,7 +216,8 @@ static oc_status too_large(const oci_group_hashed *self, oc_error *err)
 
 void oci_group_name_limit(const oci_group_hashed *self, oc_error *err)
 {
-    int64_t enough = oci_max64(enough_for(self), err->needed_bytes);
+    int64_t request = oci_max64(0, err->needed_bytes - oci_budget_used(self->env->budget));
+    int64_t enough = enough_for(self, request);
     char text[OCI_BYTES_TEXT];
     char *advice = strstr(err->message, "; raise the memory limit");
     if (advice == NULL && (advice = strstr(err->message, "; use a limit of at least")) != NULL) {
@@ -239,36 +238,33 @@ static oc_status out_of_memory(int64_t rows, oc_error *err)
     OC_FAIL(err, OC_ENOMEM, "could not group %" PRId64 " rows: out of memory", rows);
 }
 
-/* Has other operators give memory back, as much as is fair. OC_EBUDGET: they do not. */
-static oc_status ask_others(oci_group_hashed *self)
+static bool ask_others(oci_group_hashed *self, oci_share_patience *patience)
 {
-    oci_reservation asked = {.mem = self->mem};
-    int64_t limit = oci_budget_limit(self->env->budget);
     int64_t least = 4 * (self->block_bytes + self->wide_bytes);
-    OC_TRY(oci_mem_reserve(self->mem, &asked, oci_max64(limit / ASK_SHARE, least), NULL));
-    oci_reservation_release(&asked);
-    return OC_OK;
+    return oci_share_ask(self->env, self->manager, self->mem, least, patience);
 }
 
-oc_status oci_group_make_room(oci_group_hashed *self, oci_group_patience *patience, oc_error *err)
+oc_status oci_group_make_room(oci_group_hashed *self, oci_share_patience *patience, oc_error *err)
 {
-    int64_t n = oci_group_table_size(self->table);
-    bool is_alone = atomic_load(&oci_spill_root(self->manager)->operators) <= 1;
-    bool is_poor = n == 0 || oci_mem_held(self->mem) < oci_share_of(self->env, self->manager);
-    if (!is_alone && is_poor && patience->asked++ < ASKS_MAX && ask_others(self) == OC_OK) {
+    if (ask_others(self, patience)) {
         return OC_OK;
     }
-    if (n > 0) {
-        oc_status status = oci_group_evict(self, err);
+    if (oci_group_table_size(self->table) > 0) {
+        oc_status status = self->phase == OCI_GROUP_ABSORB ? oci_group_evict(self, err)
+                                                           : oci_group_shed(self, err);
         if (status != OC_EBUDGET) {
             return status;
         }
     } else {
         oci_reservation_release(&self->workspace);
     }
+    if (oci_share_beg(self->env, self->mem, patience)) {
+        return OC_OK;
+    }
     oc_status status =
         oci_share_wait(self->env, self->manager, &self->activity_seen, &patience->steps, err);
     patience->asked = 0;
+    patience->has_begged = false;
     return status == OC_EBUDGET ? too_large(self, err) : status;
 }
 
@@ -289,15 +285,21 @@ static oc_status take_rows(oci_group_hashed *self, oci_batch *batch, int64_t sta
     oci_batch *rows;
     OC_TRY(oci_batch_slice(batch, start, n, &rows, err));
     oc_status status;
-    oci_group_patience patience = {0};
+    oci_share_patience patience = {0};
     bool halves = false;
     while ((status = try_rows(self, rows, is_spilled, err)) == OC_EBUDGET) {
         /* Not everything goes to disk for a slice that is large for the limit. */
         bool is_large = self->slice_bytes > oci_budget_limit(self->env->budget) / SLICE_SHARE;
-        halves = n > 1 && (is_large || oci_group_table_size(self->table) == 0);
-        status = halves ? OC_OK : oci_group_make_room(self, &patience, err);
-        if (halves || status != OC_OK) {
+        bool is_empty = oci_group_table_size(self->table) == 0;
+        if (n > 1 && (is_large || (is_empty && !ask_others(self, &patience)))) {
+            halves = true;
             break;
+        }
+        if (n == 1 || !is_empty) {
+            status = oci_group_make_room(self, &patience, err);
+            if (status != OC_OK) {
+                break;
+            }
         }
     }
     oci_batch_release(rows);
@@ -340,7 +342,7 @@ static oc_status reserve_single(oci_group_hashed *self, oc_error *err)
 
 oc_status oci_group_add_single(oci_group_hashed *self, oc_error *err)
 {
-    oci_group_patience patience = {0};
+    oci_share_patience patience = {0};
     oc_status status;
     while ((status = reserve_single(self, err)) == OC_EBUDGET) {
         OC_TRY(oci_group_make_room(self, &patience, err));

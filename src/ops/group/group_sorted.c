@@ -21,6 +21,7 @@
 #include "ops/group/group.h"
 #include "ops/group/group_collect.h"
 #include "ops/relational/relational.h"
+#include "ops/share.h"
 #include "ops/sort/sort.h"
 
 #define SLICE_ROWS  1024
@@ -348,6 +349,36 @@ static oc_status drop_repeats(sorted_stream *self, member *m, const oci_row_keys
     return OC_OK;
 }
 
+/* After a refusal: what is below gives memory back when it is asked for some, and then for all. */
+static bool ask_others(sorted_stream *self, int64_t *wanted, oci_share_patience *patience)
+{
+    oci_reservation room = {.mem = self->mem};
+    while (*wanted < oci_budget_limit(self->env->budget)) {
+        oc_status status = oci_mem_reserve(self->mem, &room, *wanted, NULL);
+        oci_reservation_release(&room);
+        *wanted *= 4;
+        if (status == OC_OK) {
+            return true;
+        }
+    }
+    return oci_share_beg(self->env, self->mem, patience);
+}
+
+static oc_status reserve_rows(sorted_stream *self, oci_aggregator *aggregator,
+                              const oci_column *const *args, int64_t n, oc_error *err)
+{
+    oc_status status;
+    oci_share_patience patience = {0};
+    int64_t wanted = oci_env_block_bytes(self->env) * 4;
+    do {
+        status = aggregator->ops->reserve(aggregator, self->n_groups, args, NULL, n, NULL);
+    } while (status == OC_EBUDGET && ask_others(self, &wanted, &patience));
+    if (status != OC_OK) {
+        OC_SET(err, status, "could not group: out of memory for states");
+    }
+    return status;
+}
+
 static oc_status give_rows(sorted_stream *self, member *m, const oci_batch *rows,
                            const oci_row_keys *keys, oc_error *err)
 {
@@ -360,18 +391,7 @@ static oc_status give_rows(sorted_stream *self, member *m, const oci_batch *rows
                                  self->n_groups, err);
     }
     oci_aggregator *aggregator = m->aggregator;
-    oc_status status =
-        aggregator->ops->reserve(aggregator, self->n_groups, args, NULL, rows->length, err);
-    if (status == OC_EBUDGET) { /* the sort below gives memory back when it is asked for */
-        oci_reservation room = {.mem = self->mem};
-        int64_t wanted = oci_env_block_bytes(self->env) * 4;
-        if (oci_mem_reserve(self->mem, &room, wanted, NULL) == OC_OK) {
-            oci_reservation_release(&room);
-            status =
-                aggregator->ops->reserve(aggregator, self->n_groups, args, NULL, rows->length, err);
-        }
-    }
-    OC_TRY(status);
+    OC_TRY(reserve_rows(self, aggregator, args, rows->length, err));
     return aggregator->ops->update(aggregator, args, self->selected, rows->length, err);
 }
 
@@ -500,7 +520,7 @@ static oc_status reserve_all(sorted_stream *self, oc_error *err)
     for (int32_t i = 0; i < self->n_members; i++) {
         oci_aggregator *aggregator = self->members[i].aggregator;
         if (aggregator != NULL) {
-            OC_TRY(aggregator->ops->reserve(aggregator, self->n_groups, NULL, NULL, 0, err));
+            OC_TRY(reserve_rows(self, aggregator, NULL, 0, err));
         }
     }
     return OC_OK;
@@ -564,7 +584,8 @@ static void name_limit(const sorted_stream *self, oc_error *err)
     char limit_text[OCI_BYTES_TEXT];
     char enough_text[OCI_BYTES_TEXT];
     int64_t limit = oci_budget_limit(self->env->budget);
-    int64_t enough = oci_max64(2 * limit, 2 * err->needed_bytes);
+    int64_t request = oci_max64(0, err->needed_bytes - oci_budget_used(self->env->budget));
+    int64_t enough = oci_max64(2 * limit, 16 * request + ((int64_t)1 << 20));
     OC_SET(
         err, OC_EBUDGET,
         "could not group: the values of one group do not fit the memory limit of %s; a limit of %s "

@@ -1,11 +1,17 @@
 /* Operators that make one batch of one: working form, filter, project. The rows of an input batch that memory was
- * refused for wait as a slice, and are tried again in halves. Structs come from malloc, one per operator. */
+ * refused for wait as a slice, and are tried again in halves; what came out much larger than a small part of the limit
+ * (repeat(t, 100)) is made again of fewer rows, and of as few from then on. Structs come from malloc, one per
+ * operator. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "arrow/gather.h"
 #include "base/bits.h"
 #include "ops/relational/relational.h"
+
+/* A batch takes about this part of the limit at most. */
+#define MADE_SHARE     16
+#define MADE_BYTES_MIN 16384
 
 typedef struct map_stream map_stream;
 struct map_stream {
@@ -17,6 +23,7 @@ struct map_stream {
     oci_batch *rest; /* rows of an input batch that are still to be done */
     int64_t rest_at;
     int64_t rest_step; /* how many at once */
+    int64_t rows_max;  /* of a batch, by the size of rows so far */
     oci_expr **exprs;
     int32_t n_exprs;
 };
@@ -34,6 +41,34 @@ static void map_close(oci_stream *stream)
     free(self);
 }
 
+/* What a batch takes besides the one that it was made of. */
+static int64_t made_bytes(const oci_batch *made, const oci_batch *of)
+{
+    if (made == NULL || made == of) {
+        return 0;
+    }
+    int64_t bytes = made->bytes;
+    for (int32_t i = 0; i < made->n_kept; i++) {
+        bytes += made->kept[i] != of ? oci_batch_held_bytes(made->kept[i], NULL) : 0;
+    }
+    return bytes;
+}
+
+/* Whether what was made of n rows is too much at once. */
+static bool is_too_large(map_stream *self, const oci_batch *made, const oci_batch *of, int64_t n)
+{
+    int64_t part = oci_budget_limit(self->common.env->budget) / MADE_SHARE;
+    int64_t most = oci_max64(part, MADE_BYTES_MIN);
+    int64_t bytes = made_bytes(made, of);
+    if (bytes <= most) {
+        self->rows_max = bytes < most / 4 && n == self->rows_max ? 2 * n : self->rows_max;
+        self->rows_max = oci_min64(self->rows_max, OCI_GATHER_ROWS_MAX);
+        return false;
+    }
+    self->rows_max = oci_max64(1, (int64_t)((double)n * (double)most / (double)bytes));
+    return n > 1 && bytes > 2 * most;
+}
+
 /* The next rows of `rest`. */
 static oc_status make_piece(map_stream *self, oci_batch **out, oc_error *err)
 {
@@ -41,7 +76,14 @@ static oc_status make_piece(map_stream *self, oci_batch **out, oc_error *err)
     int64_t n = oci_min64(self->rest_step, self->rest->length - self->rest_at);
     OC_TRY(oci_batch_slice(self->rest, self->rest_at, n, &piece, err));
     oc_status status = self->make(self, piece, out, err);
+    bool again = status == OC_OK && is_too_large(self, *out, piece, n);
     oci_batch_release(piece);
+    if (again) {
+        oci_batch_release(*out);
+        *out = NULL;
+        self->rest_step = self->rows_max;
+        return OC_OK;
+    }
     if (status == OC_EBUDGET && n > 1) {
         self->rest_step = n / 2;
         return OC_OK;
@@ -67,7 +109,7 @@ static oc_status map_next(oci_stream *stream, oci_batch **out, oc_error *err)
                 return OC_OK;
             }
             self->rest_at = 0;
-            self->rest_step = oci_min64(oci_max64(1, self->rest->length), OCI_GATHER_ROWS_MAX);
+            self->rest_step = oci_min64(oci_max64(1, self->rest->length), self->rows_max);
             if (self->rest->length == 0) {
                 oci_batch_release(self->rest);
                 self->rest = NULL;
@@ -92,6 +134,7 @@ static oc_status map_open(const oci_relational *common, oci_stream *input, oci_s
         (oci_stream){.schema = oci_schema_retain(schema), .next = map_next, .close = map_close};
     self->common = *common;
     self->input = input;
+    self->rows_max = OCI_GATHER_ROWS_MAX;
     *out = self;
     return OC_OK;
 }

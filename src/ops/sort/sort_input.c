@@ -24,15 +24,20 @@ static void note_held(oci_sort *sort)
     atomic_store(&sort->held, oci_row_buffer_bytes(sort->buffer));
 }
 
-/* After a refusal: spills the buffer, or waits when it is empty and others have more than their
- * share. OC_OK: try again. */
-static oc_status make_room(oci_sort *sort, int *steps, oc_error *err)
+/* After a refusal: spills the buffer; with an empty one asks others, or waits when they have more than their share.
+ * OC_OK: try again. */
+static oc_status make_room(oci_sort *sort, oci_share_patience *patience, oc_error *err)
 {
     if (oci_row_buffer_rows(sort->buffer) > 0) {
         return oci_sort_spill(sort, 0, err);
     }
+    if (oci_share_ask(sort->env, sort->manager, sort->mem, 4 * sort->block_bytes, patience) ||
+        oci_share_beg(sort->env, sort->mem, patience)) {
+        return OC_OK;
+    }
     int64_t could_have = oci_mem_held(sort->mem) + oci_mem_available(sort->mem);
-    return could_have < oci_sort_share(sort) ? oci_sort_wait(sort, steps, err) : OC_EBUDGET;
+    return could_have < oci_sort_share(sort) ? oci_sort_wait(sort, &patience->steps, err)
+                                             : OC_EBUDGET;
 }
 
 /* A spill that failed is the end, even where less memory would do now: the buffer is sorted and
@@ -50,11 +55,11 @@ static oc_status check_spill(const oci_sort *sort, oc_error *err)
 static oc_status buffer_chunk(oci_sort *sort, oci_batch *batch, bool *too_large, oc_error *err)
 {
     oc_status status;
-    int steps = 0;
+    oci_share_patience patience = {0};
     *too_large = false;
     OC_TRY(check_spill(sort, err));
     while ((status = oci_row_buffer_add(sort->buffer, batch, NULL)) == OC_EBUDGET) {
-        status = make_room(sort, &steps, err);
+        status = make_room(sort, &patience, err);
         OC_TRY(check_spill(sort, err));
         if (status != OC_OK) {
             *too_large = status == OC_EBUDGET;
@@ -146,10 +151,10 @@ static oc_status copy_chunk_with_room(oci_sort *sort, const oci_batch *const *so
                                       int64_t *copied, oci_batch **out, oc_error *err)
 {
     oc_status status;
-    int steps = 0;
+    oci_share_patience patience = {0};
     while ((status = copy_chunk(sort, sources, refs, start, *most, copied, out, err)) ==
            OC_EBUDGET) {
-        oc_status room = make_room(sort, &steps, err);
+        oc_status room = make_room(sort, &patience, err);
         OC_TRY(check_spill(sort, err));
         if (room == OC_EBUDGET && *most > 1) {
             *most /= 2;
@@ -216,9 +221,9 @@ static oc_status flush_small(oci_sort *sort, oc_error *err)
     int64_t bytes = sort->small_rows * (int64_t)sizeof(oci_row_ref);
     void *refs;
     oc_status status;
-    int steps = 0;
+    oci_share_patience patience = {0};
     while ((status = oci_mem_alloc(sort->mem, bytes, &refs, err)) == OC_EBUDGET) {
-        status = make_room(sort, &steps, err);
+        status = make_room(sort, &patience, err);
         if (status != OC_OK) {
             break;
         }
@@ -282,12 +287,11 @@ static int64_t new_dictionary_bytes(const oci_column *column, const oci_column *
     return bytes;
 }
 
-/* What a batch keeps alive besides its own memory: dictionaries, unless the batch put aside before
- * it has the same. */
+/* What a batch keeps alive: memory, and dictionaries, that the batch put aside before it does not. */
 static int64_t kept_bytes(const oci_sort *sort, const oci_batch *batch)
 {
     const oci_batch *before = sort->n_small > 0 ? sort->small[sort->n_small - 1] : NULL;
-    int64_t bytes = 0;
+    int64_t bytes = oci_batch_held_bytes(batch, before);
     for (int32_t i = 0; i < batch->schema->n_fields && sort->n_dictionaries > 0; i++) {
         bytes +=
             new_dictionary_bytes(&batch->columns[i], before != NULL ? &before->columns[i] : NULL);
@@ -297,7 +301,7 @@ static int64_t kept_bytes(const oci_sort *sort, const oci_batch *batch)
 
 static oc_status put_aside(oci_sort *sort, oci_batch *batch, oc_error *err)
 {
-    sort->small_bytes += batch->bytes + kept_bytes(sort, batch);
+    sort->small_bytes += kept_bytes(sort, batch);
     sort->small[sort->n_small++] = batch;
     sort->small_rows += batch->length;
     bool full = sort->n_small == OCI_SMALL_BATCHES_MAX || sort->small_rows >= SMALL_ROWS_MAX ||

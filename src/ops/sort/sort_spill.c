@@ -151,6 +151,9 @@ oc_status oci_sort_row_too_large(const oci_sort *sort, int64_t row_bytes, oc_err
 
 void oci_sort_name_limit(const oci_sort *sort, oc_error *err)
 {
+    if (strstr(err->message, "is enough") != NULL) {
+        return; /* an operator below us has named one */
+    }
     /* The budget says what this one request would have taken, beside what is in use; more requests
      * of that size follow it. */
     char *advice = strstr(err->message, "; raise the memory limit");
