@@ -22,7 +22,7 @@ SQL = (f"SELECT (v * 7919) % {ROWS // 2} AS k, count(*) AS n, sum(v) AS total "
 
 
 def start(spill, output):
-    return subprocess.Popen([BINARY, "-m", "4m", "-T", str(spill), "-o", str(output), SQL],
+    return subprocess.Popen([BINARY, "-m", "1m", "-T", str(spill), "-o", str(output), SQL],
                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
