@@ -14,7 +14,6 @@
 #define PHYSICAL_PERCENT 80
 /* Below this not even narrow rows can be sorted: blocks of 16 KiB, a merge of two of them, output,
  * reader. */
-#define MEMORY_LIMIT_MIN ((int64_t)1 << 20)
 /* Values above this mean "no limit" in cgroup v1. */
 #define NO_LIMIT ((int64_t)1 << 60)
 
@@ -96,14 +95,14 @@ int64_t oci_default_memory_limit(void)
 
 oc_status oci_check_memory_limit(int64_t limit, oc_error *err)
 {
-    if (limit >= MEMORY_LIMIT_MIN) {
+    if (limit >= OCI_MEMORY_LIMIT_MIN) {
         return OC_OK;
     }
     char text[OCI_BYTES_TEXT];
     OC_SET(err, OC_EBUDGET, "memory limit of %s is too small: the smallest is 1 MiB",
            oci_format_bytes(limit, text));
     if (err != NULL) {
-        err->needed_bytes = MEMORY_LIMIT_MIN;
+        err->needed_bytes = OCI_MEMORY_LIMIT_MIN;
     }
     return OC_EBUDGET;
 }

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#define OCI_MEMORY_LIMIT_MIN ((int64_t)1 << 20)
+
 /* The smaller of 80% of physical memory and the cgroup's limit, in bytes. */
 int64_t oci_default_memory_limit(void);
 int32_t oci_core_count(void);

@@ -325,6 +325,14 @@ oc_status oci_settings_set(oci_settings *settings, const char *name, const char 
         reset(settings, (setting)which);
         return OC_OK;
     }
+    int64_t bytes;
+    if (strcasecmp(name, "datafusion.runtime.memory_limit") == 0 &&
+        oc_parse_size(value, &bytes, NULL) == OC_OK && bytes > 0 && bytes < OCI_MEMORY_LIMIT_MIN) {
+        /* Scripts written for it go lower than we do. */
+        settings->now.memory_limit = OCI_MEMORY_LIMIT_MIN;
+        snprintf(notice, size, "the memory limit is 1 MiB, the smallest there is");
+        return OC_OK;
+    }
     return set_known(settings, (setting)which, value, err);
 }
 
