@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ipc/base64.h"
 #include "ipc/message.h"
 #include "spill/layout_internal.h"
 #include "spill/stream_metadata.h"

@@ -34,13 +34,6 @@ OC_NODISCARD oc_status oci_metadata_build(const oci_metadata_pair *pairs, int32_
 bool oci_metadata_find(const char *metadata, int64_t bytes, const char *key, const char **value,
                        int64_t *value_bytes);
 
-/* Base64 of RFC 4648, section 4, with padding. *out is malloc'ed. */
-OC_NODISCARD oc_status oci_base64_encode(const uint8_t *data, int64_t size, oci_bytes *out,
-                                         oc_error *err);
-/* OC_EDATA: not base64. */
-OC_NODISCARD oc_status oci_base64_decode(const char *text, int64_t length, oci_bytes *out,
-                                         oc_error *err);
-
 /* The schema message of the closing stream. Free out->data. */
 OC_NODISCARD oc_status oci_closing_build(int64_t batches, int64_t rows, bool with_checksum,
                                          oci_bytes *out, oc_error *err);

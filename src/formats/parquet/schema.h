@@ -20,6 +20,7 @@
  *
  * A MAP has two children, key and value, which are elements of the map as those of a list are: Arrow's struct of
  * entries between them has no node of its own. A map without values becomes a list of its keys, as in pyarrow.
+ * Some writers say that keys may be null; Arrow's may not, so who meets one refuses it.
  *
  * Mapping. Logical types go before converted types, those before the physical type alone:
  *
@@ -44,7 +45,7 @@
  *
  * The key ARROW:schema (an Arrow schema message in base 64, by pyarrow, arrow-rs and this program) refines that,
  * field by field, where it has the same name and place and the same values come out: large and view types,
- * dictionaries (always with int32 indices; strings and binary only), time zones of UTC timestamps, durations,
+ * dictionaries of texts and binary (always with int32 indices), time zones of UTC timestamps, durations,
  * fixed-size lists, large lists and list views, decimal widths, the metadata of fields. Anything else in it is
  * ignored, also a whole one that cannot be read. */
 #ifndef OUTCORE_FORMATS_PARQUET_SCHEMA_H
@@ -70,12 +71,11 @@ typedef struct oci_parquet_leaf {
 
 typedef struct oci_parquet_node {
     oci_parquet_node_kind kind;
-    const oci_field
-        *field; /* in the schema; for children of a MAP those of its struct of entries */
+    /* In the working form; for children of a MAP, of its struct of entries. */
+    const oci_field *field;
     int16_t slot_definition;
     int16_t slot_repetition;
-    int16_t
-        definition; /* equals slot_definition for what cannot be null (and has no nullable struct around) */
+    int16_t definition; /* that of what is around for what cannot be null itself */
     int16_t repetition; /* LIST, MAP */
     int32_t leaf;       /* LEAF: its column; others: the first of theirs */
     int32_t n_leaves;
@@ -84,9 +84,9 @@ typedef struct oci_parquet_node {
 } oci_parquet_node;
 
 typedef struct oci_parquet_schema {
-    oci_schema
-        *arrow; /* retained; what batches are, with the metadata of the file but ARROW:schema */
-    int32_t n_nodes; /* = arrow->n_fields */
+    oci_schema *arrow;   /* with the key-value metadata of the file, but ARROW:schema */
+    oci_schema *working; /* its working form, of the same shape: what nodes refer to */
+    int32_t n_nodes;     /* = arrow->n_fields */
     oci_parquet_node *nodes;
     int32_t n_leaves; /* = metadata->n_leaves */
     oci_parquet_leaf *leaves;
