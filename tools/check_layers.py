@@ -25,8 +25,8 @@ RULES = {
     "cli": set(),
 }
 # Headers of outside libraries that only one folder may see.
-FENCED = {"lz4": "codec", "zstd": "codec", "xxhash": "base", "sodium": "spill", "pcre2": "expr",
-          "pg_query": "sql", "protobuf-c": "sql"}
+FENCED = {"lz4": "codec", "zstd": "codec", "snappy": "codec", "brotli": "codec", "xxhash": "base",
+          "sodium": "spill", "pcre2": "expr", "pg_query": "sql", "protobuf-c": "sql"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 

@@ -5,7 +5,8 @@ set -euo pipefail
 
 packages=(
     build-essential cmake ninja-build pkg-config git
-    liblz4-dev libzstd-dev libxxhash-dev libsodium-dev libpcre2-dev libpg-query-dev libprotobuf-c-dev
+    liblz4-dev libzstd-dev libsnappy-dev zlib1g-dev libbrotli-dev libxxhash-dev
+    libsodium-dev libpcre2-dev libpg-query-dev libprotobuf-c-dev
     libedit-dev libcmocka-dev
     clang clang-format clang-tidy libclang-rt-14-dev
     python3 python3-venv time strace

@@ -1,5 +1,5 @@
 /* Names of the codecs, the way to each library, and the codec that only copies. The work is in
- * codec_lz4.c and codec_zstd.c; this file checks what is common, so that they need not.
+ * a file per library; this file checks what is common, so that they need not.
  *
  * A codec is one struct from malloc, whatever the size of what it works on. */
 #include "codec/codec_impl.h"
@@ -18,6 +18,11 @@ static const struct {
     [OCI_CODEC_NONE] = {"none", &oci_codec_none_ops},
     [OCI_CODEC_LZ4_FRAME] = {"lz4_frame", &oci_codec_lz4_ops},
     [OCI_CODEC_ZSTD] = {"zstd", &oci_codec_zstd_ops},
+    [OCI_CODEC_SNAPPY] = {"snappy", &oci_codec_snappy_ops},
+    [OCI_CODEC_GZIP] = {"gzip", &oci_codec_gzip_ops},
+    [OCI_CODEC_BROTLI] = {"brotli", &oci_codec_brotli_ops},
+    [OCI_CODEC_LZ4_RAW] = {"lz4_raw", &oci_codec_lz4_raw_ops},
+    [OCI_CODEC_LZ4_HADOOP] = {"lz4_hadoop", &oci_codec_lz4_hadoop_ops},
 };
 
 static const struct {
@@ -31,7 +36,7 @@ static const struct {
 
 const char *oci_codec_name(oci_codec_id id)
 {
-    assert(id <= OCI_CODEC_ZSTD);
+    assert(id <= OCI_CODEC_LZ4_HADOOP);
     return codecs[id].name;
 }
 
@@ -48,7 +53,7 @@ bool oci_codec_parse(const char *text, oci_codec_id *out)
 
 oc_status oci_codec_create(oci_codec_id id, int level, oci_codec **out, oc_error *err)
 {
-    assert(id <= OCI_CODEC_ZSTD);
+    assert(id <= OCI_CODEC_LZ4_HADOOP);
     OC_TRY(codecs[id].ops->create(out, err));
     (*out)->ops = codecs[id].ops;
     (*out)->id = id;
@@ -67,6 +72,11 @@ oc_status oci_codec_set_level(oci_codec *codec, int level, oc_error *err)
                 "compression level %d is out of range: use -10 to 9, or 0 for the default", level);
     }
     return codec->ops->set_level == NULL ? OC_OK : codec->ops->set_level(codec, level, err);
+}
+
+void oci_codec_charge(oci_codec *codec, oci_mem *mem)
+{
+    codec->mem = mem;
 }
 
 void oci_codec_destroy(oci_codec *codec)
@@ -111,6 +121,11 @@ oc_status oci_codec_decompress(oci_codec *codec, const void *src, int64_t size, 
 
 oc_status oci_codec_stream_begin(oci_codec *codec, oc_error *err)
 {
+    if (codec->ops->stream_begin == NULL) {
+        OC_FAIL(err, OC_EUNSUPPORTED,
+                "could not decompress piece by piece: %s is for whole buffers",
+                oci_codec_name(codec->id));
+    }
     return codec->ops->stream_begin(codec, err);
 }
 
@@ -131,7 +146,7 @@ oc_status oci_codec_stream_step(oci_codec *codec, const void *src, int64_t *src_
 
 /* ---- none ------------------------------------------------------------------------------------ */
 
-static oc_status none_create(oci_codec **out, oc_error *err)
+oc_status oci_codec_plain_create(oci_codec **out, oc_error *err)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL) {
@@ -140,7 +155,7 @@ static oc_status none_create(oci_codec **out, oc_error *err)
     return OC_OK;
 }
 
-static void none_destroy(oci_codec *codec)
+void oci_codec_plain_destroy(oci_codec *codec)
 {
     free(codec);
 }
@@ -207,8 +222,8 @@ static oc_status none_stream_step(oci_codec *codec, const void *src, int64_t *sr
 }
 
 const oci_codec_ops oci_codec_none_ops = {
-    .create = none_create,
-    .destroy = none_destroy,
+    .create = oci_codec_plain_create,
+    .destroy = oci_codec_plain_destroy,
     .bound = none_bound,
     .content_max = none_content_max,
     .compress = none_compress,

@@ -16,6 +16,7 @@ typedef struct oci_codec_ops {
                           int64_t capacity, int64_t *written, oc_error *err);
     oc_status (*decompress)(oci_codec *codec, const void *src, int64_t size, void *dst,
                             int64_t dst_size, oc_error *err);
+    /* NULL: whole buffers only. */
     oc_status (*stream_begin)(oci_codec *codec, oc_error *err);
     oc_status (*stream_step)(oci_codec *codec, const void *src, int64_t *src_size, void *dst,
                              int64_t *dst_size, bool *end, oc_error *err);
@@ -25,10 +26,20 @@ typedef struct oci_codec_ops {
 struct oci_codec {
     const oci_codec_ops *ops;
     oci_codec_id id;
+    oci_mem *mem; /* of contexts whose size the data decides; NULL = malloc */
 };
 
 extern const oci_codec_ops oci_codec_none_ops;
 extern const oci_codec_ops oci_codec_lz4_ops;
 extern const oci_codec_ops oci_codec_zstd_ops;
+extern const oci_codec_ops oci_codec_snappy_ops;
+extern const oci_codec_ops oci_codec_gzip_ops;
+extern const oci_codec_ops oci_codec_brotli_ops;
+extern const oci_codec_ops oci_codec_lz4_raw_ops;
+extern const oci_codec_ops oci_codec_lz4_hadoop_ops;
+
+/* For codecs without state: a struct oci_codec from malloc and nothing else. */
+oc_status oci_codec_plain_create(oci_codec **out, oc_error *err);
+void oci_codec_plain_destroy(oci_codec *codec);
 
 #endif /* OUTCORE_CODEC_CODEC_IMPL_H */

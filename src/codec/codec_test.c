@@ -2,16 +2,22 @@
  * for options it does not use, the libraries themselves. */
 #include "codec/codec.h"
 
+#include <brotli/encode.h>
 #include <lz4frame.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include <cmocka.h>
 
-static const oci_codec_id all_codecs[] = {OCI_CODEC_NONE, OCI_CODEC_LZ4_FRAME, OCI_CODEC_ZSTD};
+/* The first three can be read piecewise too. */
+static const oci_codec_id all_codecs[] = {OCI_CODEC_NONE,    OCI_CODEC_LZ4_FRAME, OCI_CODEC_ZSTD,
+                                          OCI_CODEC_SNAPPY,  OCI_CODEC_GZIP,      OCI_CODEC_BROTLI,
+                                          OCI_CODEC_LZ4_RAW, OCI_CODEC_LZ4_HADOOP};
+enum { N_CODECS = sizeof all_codecs / sizeof all_codecs[0] };
 
 /* Bytes of three kinds: 0 zeros, 1 text-like, 2 noise. */
 static uint8_t *make_data(int kind, int64_t size)
@@ -38,8 +44,8 @@ static oci_codec *make_codec(oci_codec_id id, int level)
     return codec;
 }
 
-static uint8_t *compress(oci_codec *codec, oci_codec_id id, const uint8_t *data, int64_t size,
-                         int64_t *written)
+static uint8_t *pack_whole(oci_codec *codec, oci_codec_id id, const uint8_t *data, int64_t size,
+                           int64_t *written)
 {
     oc_error err = {0};
     int64_t bound = oci_codec_bound(id, size);
@@ -55,14 +61,14 @@ static void round_trip_keeps_every_byte(void **state)
     (void)state;
     const int64_t sizes[] = {0, 1, 7, 100, 65535, 65536, 65537, 262145, 1 << 20, (3 << 20) + 5};
     const int levels[] = {-10, 0, 1, 3, 9};
-    for (size_t c = 0; c < 3; c++) {
+    for (size_t c = 0; c < N_CODECS; c++) {
         for (size_t l = 0; l < 5; l++) {
             oci_codec *codec = make_codec(all_codecs[c], levels[l]);
             for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
                 for (int kind = 0; kind < 3; kind++) {
                     int64_t written = 0;
                     uint8_t *data = make_data(kind, sizes[s]);
-                    uint8_t *packed = compress(codec, all_codecs[c], data, sizes[s], &written);
+                    uint8_t *packed = pack_whole(codec, all_codecs[c], data, sizes[s], &written);
                     assert_true(oci_codec_content_max(all_codecs[c], packed, written) >= sizes[s]);
                     uint8_t *back = malloc((size_t)sizes[s] + 1);
                     oc_error err = {0};
@@ -82,11 +88,11 @@ static void round_trip_keeps_every_byte(void **state)
 static void wrong_announced_size_is_refused(void **state)
 {
     (void)state;
-    for (size_t c = 0; c < 3; c++) {
+    for (size_t c = 0; c < N_CODECS; c++) {
         oci_codec *codec = make_codec(all_codecs[c], 0);
         uint8_t *data = make_data(1, 100000);
         int64_t written = 0;
-        uint8_t *packed = compress(codec, all_codecs[c], data, 100000, &written);
+        uint8_t *packed = pack_whole(codec, all_codecs[c], data, 100000, &written);
         uint8_t *back = malloc(100001);
         const int64_t wrong[] = {0, 1, 99999, 100001};
         for (size_t i = 0; i < 4; i++) {
@@ -107,11 +113,11 @@ static void wrong_announced_size_is_refused(void **state)
 static void truncated_frame_is_refused_at_every_byte(void **state)
 {
     (void)state;
-    for (size_t c = 1; c < 3; c++) {
+    for (size_t c = 1; c < N_CODECS; c++) {
         oci_codec *codec = make_codec(all_codecs[c], 0);
         uint8_t *data = make_data(1, 3000);
         int64_t written = 0;
-        uint8_t *packed = compress(codec, all_codecs[c], data, 3000, &written);
+        uint8_t *packed = pack_whole(codec, all_codecs[c], data, 3000, &written);
         uint8_t back[3000];
         for (int64_t cut = 0; cut < written; cut++) {
             uint8_t *part = malloc((size_t)cut + 1); /* its own block, so that reading on is seen */
@@ -130,11 +136,11 @@ static void truncated_frame_is_refused_at_every_byte(void **state)
 static void flipped_bytes_never_crash(void **state)
 {
     (void)state;
-    for (size_t c = 1; c < 3; c++) {
+    for (size_t c = 1; c < N_CODECS; c++) {
         oci_codec *codec = make_codec(all_codecs[c], 0);
         uint8_t *data = make_data(1, 2000);
         int64_t written = 0;
-        uint8_t *packed = compress(codec, all_codecs[c], data, 2000, &written);
+        uint8_t *packed = pack_whole(codec, all_codecs[c], data, 2000, &written);
         uint8_t *back = malloc(2000);
         for (int64_t i = 0; i < written; i++) {
             for (int bit = 0; bit < 8; bit++) {
@@ -186,7 +192,7 @@ static void stream_gives_the_same_bytes_at_any_step(void **state)
             int64_t size = 300000;
             uint8_t *data = make_data(kind, size);
             int64_t written = 0;
-            uint8_t *packed = compress(codec, all_codecs[c], data, size, &written);
+            uint8_t *packed = pack_whole(codec, all_codecs[c], data, size, &written);
             uint8_t *back = malloc((size_t)size);
             for (size_t s = 0; s < sizeof steps / sizeof steps[0]; s++) {
                 stream_through(codec, packed, written, steps[s][0], steps[s][1], back, size);
@@ -207,7 +213,7 @@ static void stream_can_begin_anew_in_the_middle_of_a_frame(void **state)
         oci_codec *codec = make_codec(all_codecs[c], 0);
         uint8_t *data = make_data(1, 50000);
         int64_t written = 0;
-        uint8_t *packed = compress(codec, all_codecs[c], data, 50000, &written);
+        uint8_t *packed = pack_whole(codec, all_codecs[c], data, 50000, &written);
         uint8_t *back = malloc(50000);
         assert_int_equal(oci_codec_stream_begin(codec, NULL), OC_OK);
         int64_t take = 100;
@@ -267,8 +273,8 @@ static void several_frames_in_a_row_are_one_buffer(void **state)
         uint8_t *data = make_data(1, 30000);
         int64_t first = 0;
         int64_t second = 0;
-        uint8_t *a = compress(codec, all_codecs[c], data, 10000, &first);
-        uint8_t *b = compress(codec, all_codecs[c], data + 10000, 20000, &second);
+        uint8_t *a = pack_whole(codec, all_codecs[c], data, 10000, &first);
+        uint8_t *b = pack_whole(codec, all_codecs[c], data + 10000, 20000, &second);
         a = realloc(a, (size_t)(first + second));
         memcpy(a + first, b, (size_t)second);
         uint8_t back[30000];
@@ -329,7 +335,7 @@ static void claims_beyond_what_a_frame_can_hold_are_seen_early(void **state)
     oci_codec *codec = make_codec(OCI_CODEC_ZSTD, 0);
     uint8_t *data = make_data(0, 1 << 20);
     int64_t written = 0;
-    uint8_t *packed = compress(codec, OCI_CODEC_ZSTD, data, 1 << 20, &written);
+    uint8_t *packed = pack_whole(codec, OCI_CODEC_ZSTD, data, 1 << 20, &written);
     assert_int_equal(oci_codec_content_max(OCI_CODEC_ZSTD, packed, written), 1 << 20);
     free(packed);
     free(data);
@@ -340,7 +346,7 @@ static void bounds_of_parts_add_up(void **state)
 {
     (void)state;
     const int64_t parts[] = {0, 1, 63, 65535, 65536, 65537, 131071, 131072, 1000000};
-    for (size_t c = 0; c < 3; c++) {
+    for (size_t c = 0; c < N_CODECS; c++) {
         int64_t sum = 0;
         int64_t bounds = 0;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -360,15 +366,15 @@ static void level_changes_from_frame_to_frame(void **state)
     enum { SIZE = 300000 };
     static const int levels[] = {9, -10, 3, 1, 0, 6, 3};
     uint8_t *data = make_data(1, SIZE);
-    for (size_t c = 0; c < 3; c++) {
+    for (size_t c = 0; c < N_CODECS; c++) {
         oci_codec *codec = make_codec(all_codecs[c], -5);
         for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
             oci_codec *fresh = make_codec(all_codecs[c], levels[l]);
             int64_t a_size = 0;
             int64_t b_size = 0;
             assert_int_equal(oci_codec_set_level(codec, levels[l], NULL), OC_OK);
-            uint8_t *a = compress(codec, all_codecs[c], data, SIZE, &a_size);
-            uint8_t *b = compress(fresh, all_codecs[c], data, SIZE, &b_size);
+            uint8_t *a = pack_whole(codec, all_codecs[c], data, SIZE, &a_size);
+            uint8_t *b = pack_whole(fresh, all_codecs[c], data, SIZE, &b_size);
             assert_int_equal(a_size, b_size);
             assert_memory_equal(a, b, (size_t)a_size);
             free(a);
@@ -379,6 +385,128 @@ static void level_changes_from_frame_to_frame(void **state)
         oci_codec_destroy(codec);
     }
     free(data);
+}
+
+/* Blocks of several chunks, as Hadoop's own writer makes them of large buffers, and what other writers put in
+ * their place. */
+static void what_parquet_calls_lz4_is_told_by_its_bytes(void **state)
+{
+    (void)state;
+    enum { SIZE = 100000, HALF = 40000 };
+    oci_codec *hadoop = make_codec(OCI_CODEC_LZ4_HADOOP, 0);
+    oci_codec *raw = make_codec(OCI_CODEC_LZ4_RAW, 0);
+    oci_codec *frame = make_codec(OCI_CODEC_LZ4_FRAME, 0);
+    uint8_t *data = make_data(1, SIZE);
+    uint8_t *back = malloc(SIZE);
+    uint8_t *packed = malloc(3 * SIZE);
+    int64_t one = 0;
+    int64_t two = 0;
+    assert_true(back != NULL && packed != NULL);
+    const uint8_t content[4] = {0, SIZE >> 16, (SIZE >> 8) & 255, SIZE & 255};
+    memcpy(packed, content, 4);
+    assert_int_equal(oci_codec_compress(raw, data, HALF, packed + 8, 2 * SIZE, &one, NULL), OC_OK);
+    const uint8_t first[4] = {0, 0, (uint8_t)(one >> 8), (uint8_t)one};
+    memcpy(packed + 4, first, 4);
+    assert_int_equal(
+        oci_codec_compress(raw, data + HALF, SIZE - HALF, packed + 12 + one, 2 * SIZE, &two, NULL),
+        OC_OK);
+    assert_true(one < 65536 && two < 65536);
+    const uint8_t second[4] = {0, 0, (uint8_t)(two >> 8), (uint8_t)two};
+    memcpy(packed + 8 + one, second, 4);
+    assert_int_equal(oci_codec_decompress(hadoop, packed, 12 + one + two, back, SIZE, NULL), OC_OK);
+    assert_memory_equal(back, data, SIZE);
+    assert_int_equal(oci_codec_decompress(hadoop, packed, 11 + one + two, back, SIZE, NULL),
+                     OC_EDATA);
+    oci_codec *others[] = {raw, frame};
+    for (int i = 0; i < 2; i++) {
+        memset(back, 0, SIZE);
+        assert_int_equal(oci_codec_compress(others[i], data, SIZE, packed, 3 * SIZE, &one, NULL),
+                         OC_OK);
+        assert_int_equal(oci_codec_decompress(hadoop, packed, one, back, SIZE, NULL), OC_OK);
+        assert_memory_equal(back, data, SIZE);
+    }
+    free(packed);
+    free(back);
+    free(data);
+    oci_codec_destroy(frame);
+    oci_codec_destroy(raw);
+    oci_codec_destroy(hadoop);
+}
+
+static void gzip_of_several_members_and_zlib_are_read(void **state)
+{
+    (void)state;
+    enum { SIZE = 30000 };
+    oci_codec *codec = make_codec(OCI_CODEC_GZIP, 0);
+    uint8_t *data = make_data(1, SIZE);
+    uint8_t *packed = malloc(3 * SIZE);
+    uint8_t *back = malloc(SIZE);
+    int64_t one = 0;
+    int64_t two = 0;
+    assert_true(back != NULL && packed != NULL);
+    assert_int_equal(oci_codec_compress(codec, data, 1000, packed, SIZE, &one, NULL), OC_OK);
+    assert_int_equal(oci_codec_compress(codec, data + 1000, SIZE - 1000, packed + one,
+                                        3 * SIZE - one, &two, NULL),
+                     OC_OK);
+    assert_int_equal(oci_codec_decompress(codec, packed, one + two, back, SIZE, NULL), OC_OK);
+    assert_memory_equal(back, data, SIZE);
+    uLongf zlib_bytes = 3 * SIZE;
+    assert_int_equal(compress2(packed, &zlib_bytes, data, SIZE, 6), Z_OK);
+    memset(back, 0, SIZE);
+    assert_int_equal(oci_codec_decompress(codec, packed, (int64_t)zlib_bytes, back, SIZE, NULL),
+                     OC_OK);
+    assert_memory_equal(back, data, SIZE);
+    free(packed);
+    free(back);
+    free(data);
+    oci_codec_destroy(codec);
+}
+
+/* A window of 16 MiB is the data's wish, and nobody's overhead. */
+static void brotli_windows_are_charged_and_may_be_refused(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 << 20 };
+    uint8_t *data = make_data(1, SIZE);
+    uint8_t *back = malloc(SIZE);
+    size_t size = BrotliEncoderMaxCompressedSize(SIZE);
+    uint8_t *packed = malloc(size);
+    assert_true(back != NULL && packed != NULL);
+    assert_true(BrotliEncoderCompress(1, 24, BROTLI_MODE_GENERIC, SIZE, data, &size, packed));
+    for (int64_t limit = 64 << 10; limit <= 64 << 20; limit *= 1024) {
+        oci_budget *budget = NULL;
+        oci_mem *mem = NULL;
+        assert_int_equal(oci_budget_create(limit, NULL, &budget, NULL), OC_OK);
+        assert_int_equal(oci_mem_open(budget, "codec", &mem, NULL), OC_OK);
+        oci_codec *codec = make_codec(OCI_CODEC_BROTLI, 0);
+        oci_codec_charge(codec, mem);
+        oc_error err = {0};
+        oc_status status = oci_codec_decompress(codec, packed, (int64_t)size, back, SIZE, &err);
+        assert_int_equal(status, limit < 1 << 20 ? OC_EBUDGET : OC_OK);
+        if (status == OC_OK) {
+            assert_memory_equal(back, data, SIZE);
+            assert_true(oci_budget_peak(budget) > 1 << 20);
+        }
+        assert_int_equal(oci_mem_held(mem), 0);
+        oci_codec_destroy(codec);
+        oci_mem_close(mem);
+        oci_budget_destroy(budget);
+    }
+    free(packed);
+    free(back);
+    free(data);
+}
+
+static void codecs_of_whole_buffers_refuse_pieces(void **state)
+{
+    (void)state;
+    for (size_t c = 3; c < N_CODECS; c++) {
+        oci_codec *codec = make_codec(all_codecs[c], 0);
+        oc_error err = {0};
+        assert_int_equal(oci_codec_stream_begin(codec, &err), OC_EUNSUPPORTED);
+        assert_non_null(strstr(err.message, oci_codec_name(all_codecs[c])));
+        oci_codec_destroy(codec);
+    }
 }
 
 static void names_parse_and_levels_are_checked(void **state)
@@ -419,6 +547,10 @@ int main(void)
         cmocka_unit_test(claims_beyond_what_a_frame_can_hold_are_seen_early),
         cmocka_unit_test(bounds_of_parts_add_up),
         cmocka_unit_test(level_changes_from_frame_to_frame),
+        cmocka_unit_test(what_parquet_calls_lz4_is_told_by_its_bytes),
+        cmocka_unit_test(gzip_of_several_members_and_zlib_are_read),
+        cmocka_unit_test(brotli_windows_are_charged_and_may_be_refused),
+        cmocka_unit_test(codecs_of_whole_buffers_refuse_pieces),
         cmocka_unit_test(names_parse_and_levels_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
