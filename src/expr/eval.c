@@ -14,6 +14,7 @@
 #include "arrow/gather.h"
 #include "base/bits.h"
 #include "expr/cast.h"
+#include "expr/null_column.h"
 
 /* ---- vectors and batches --------------------------------------------------------------------- */
 
@@ -269,31 +270,22 @@ static oc_status merge_validity(const oci_eval_context *context, const oci_vecto
 }
 
 /* All rows null, for strict calls with a constant null. */
-static oc_status all_null(const oci_eval_context *context, const oci_field *type, int64_t n,
-                          oci_vector *out, oc_error *err)
+static oc_status all_null(const oci_eval_context *context, const oci_field *type, oci_vector *out,
+                          oc_error *err)
 {
-    (void)n;
     oci_schema *schema;
     oci_batch *made;
     OC_TRY(one_field_schema(type, &schema, err));
-    uint8_t zeros[64] = {0};
-    column_view null;
-    oci_column no_value = {.field = &schema->fields[0],
-                           .length = 1,
-                           .null_count = 1,
-                           .validity = type->type == OCI_TYPE_NULL ? NULL : zeros,
-                           .values = zeros,
-                           .bytes = zeros};
-    oc_status status;
-    if (oci_field_layout(type) > OCI_LAYOUT_OFFSETS64) {
-        status = OC_SET(err, OC_EUNSUPPORTED, "a null of type %s cannot be made",
-                        oci_type_name(type->type));
-    } else {
-        view_column(&null, schema, &no_value);
-        const oci_batch *sources[1] = {&null.batch};
+    oci_null_column null;
+    oc_status status = oci_null_column_init(&null, &schema->fields[0], err);
+    if (status == OC_OK) {
+        column_view view;
+        view_column(&view, schema, &null.column);
+        const oci_batch *sources[1] = {&view.batch};
         oci_row_ref ref = {0, 0};
         status = oci_gather(schema, sources, &ref, 1, 0, context->mem, NULL, &made, err);
     }
+    oci_null_column_deinit(&null);
     oci_schema_release(schema);
     OC_TRY(status);
     own_batch(out, made);
@@ -312,7 +304,7 @@ static oc_status call(const oci_eval_context *context, const oci_expr *expr, con
     const oci_function *function = expr->function;
     for (int32_t i = 0; function->strict && i < expr->n_args; i++) {
         if (is_null_constant(&args[i]) && oci_field_layout(&expr->type) <= OCI_LAYOUT_OFFSETS64) {
-            return all_null(context, &expr->type, n, out, err);
+            return all_null(context, &expr->type, out, err);
         }
     }
     bool constant = all_constant(args, expr->n_args) && !function->is_volatile;
@@ -364,7 +356,7 @@ static oc_status eval_cast(const oci_eval_context *context, const oci_expr *expr
         return OC_OK;
     }
     if (arg.column.field->type == OCI_TYPE_NULL || is_null_constant(&arg)) {
-        status = all_null(context, &expr->type, n, out, err);
+        status = all_null(context, &expr->type, out, err);
     } else {
         status = oci_cast_vector(&arg, n, &expr->type, expr->is_try, context->mem, out, err);
         out->is_constant = status == OC_OK && arg.is_constant;
@@ -449,7 +441,7 @@ static oc_status eval_some(const oci_eval_context *context, const oci_expr *expr
             }
         }
         if (m == 0) {
-            status = all_null(context, &expr->type, n, &out->vector, err);
+            status = all_null(context, &expr->type, &out->vector, err);
         } else {
             status = eval_rows(context, expr, batch, rows, m, &out->vector, err);
         }

@@ -5,6 +5,7 @@
  * on the heap's own small budget. */
 #include "expr/expr.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,8 +248,12 @@ oc_status oci_expr_number(const char *text, int32_t position, oci_expr **out, oc
     bool is_float = strpbrk(text, "eE") != NULL || before + behind > 38;
     oci_field type = is_float ? oci_expr_type(OCI_TYPE_FLOAT64)
                               : oci_expr_decimal(before + behind > 0 ? before + behind : 1, behind);
-    if (!is_float && behind == 0 && strchr(text, '.') == NULL && before <= 18) {
-        return oci_expr_int(strtoll(text, NULL, 10), position, out, err);
+    if (!is_float && behind == 0 && strchr(text, '.') == NULL && before <= 19) {
+        errno = 0;
+        int64_t value = strtoll(text, NULL, 10);
+        if (errno == 0) { /* else out of range */
+            return oci_expr_int(value, position, out, err);
+        }
     }
     OC_TRY(oci_expr_text(text, (int64_t)strlen(text), position, &constant, err));
     return oci_expr_cast(constant, &type, false, position, out, err);

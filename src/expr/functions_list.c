@@ -1,12 +1,13 @@
 /* Lists and structs: fields, elements, lengths, searching. functions_list_make.c makes lists.
  *
- * What a call carries, the number of a field, is malloc'ed with the statement, as is a null of a type. */
+ * What a call carries, the number of a field, is malloc'ed with the statement. */
 #include <stdlib.h>
 #include <strings.h>
 
 #include "arrow/gather.h"
 #include "expr/function_table.h"
 #include "expr/list_kernel.h"
+#include "expr/null_column.h"
 
 /* ---- vectors of columns ---------------------------------------------------------------------- */
 
@@ -61,57 +62,15 @@ static oc_status pick(const oci_call *call, const oci_column *column, const int6
     return OC_OK;
 }
 
-/* One null row of a type, or none, whose buffers are `zeros`; children are malloc'ed. false: out of
- * memory, or a type whose null needs more. */
-static bool null_column(const oci_field *type, int64_t length, const uint8_t *zeros,
-                        oci_column *out)
-{
-    oci_layout layout = oci_field_layout(type);
-    bool is_nested = layout == OCI_LAYOUT_LIST32 || layout == OCI_LAYOUT_LIST64 ||
-                     layout == OCI_LAYOUT_STRUCT;
-    *out = (oci_column){.field = type,
-                        .length = length,
-                        .null_count = layout == OCI_LAYOUT_NULL ? 0 : length,
-                        .validity = layout == OCI_LAYOUT_NULL ? NULL : zeros,
-                        .values = zeros,
-                        .bytes = zeros};
-    if (!is_nested) {
-        return layout <= OCI_LAYOUT_OFFSETS64;
-    }
-    oci_column *children = calloc((size_t)type->n_children + 1, sizeof *children);
-    out->children = children;
-    bool good = children != NULL;
-    for (int32_t i = 0; good && i < type->n_children; i++) {
-        good = null_column(&type->children[i], layout == OCI_LAYOUT_STRUCT ? length : 0, zeros,
-                           &children[i]);
-    }
-    return good;
-}
-
-static void free_null_column(oci_column *column)
-{
-    for (int32_t i = 0; column->children != NULL && i < column->field->n_children; i++) {
-        if (column->children[i].field != NULL) {
-            oci_column child = column->children[i];
-            free_null_column(&child);
-        }
-    }
-    free((void *)(uintptr_t)column->children);
-}
-
 /* All rows null: `rows` are all < 0. */
 static oc_status all_null(const oci_call *call, const int64_t *rows, oci_vector *out, oc_error *err)
 {
-    static const uint8_t zeros[64];
-    oci_column column;
-    oc_status status;
-    if (null_column(call->result, 1, zeros, &column)) {
-        status = pick(call, &column, rows, out, err);
-    } else {
-        status = OC_SET(err, OC_EUNSUPPORTED, "a null of type %s cannot be made",
-                        oci_type_name(call->result->type));
+    oci_null_column null;
+    oc_status status = oci_null_column_init(&null, call->result, err);
+    if (status == OC_OK) {
+        status = pick(call, &null.column, rows, out, err);
     }
-    free_null_column(&column);
+    oci_null_column_deinit(&null);
     return status;
 }
 

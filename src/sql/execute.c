@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "ops/group/group.h"
+#include "ops/group/group_sets.h"
 #include "ops/relational/relational.h"
 #include "ops/sort/sort.h"
 
@@ -112,14 +112,19 @@ static oc_status open_union(const oci_execution *execution, const oci_relational
     return status;
 }
 
-static oc_status open_group(const oci_execution *execution, oci_plan *plan, oci_stream *input,
-                            oci_stream **out, oc_error *err)
+static oc_status open_group(const oci_execution *execution, const oci_relational *common,
+                            oci_plan *plan, oci_stream *input, oci_stream **out, oc_error *err)
 {
+    const oci_plan *below = plan->inputs[0];
     oci_group_plan shape = {.keys = plan->keys,
                             .n_keys = plan->n_keys,
                             .aggregates = plan->aggregates,
                             .n_aggregates = plan->n_aggregates,
                             .is_ordered = plan->is_ordered};
+    if (below->kind == OCI_PLAN_GROUPING_SETS) {
+        return oci_group_sets_open(common, execution->manager, input, &shape, below->sets,
+                                   below->n_sets, out, err);
+    }
     return oci_group_open(execution->env, execution->manager, input, &shape, out, err);
 }
 
@@ -131,7 +136,7 @@ static oc_status open_over(const oci_execution *execution, const oci_relational 
     case OCI_PLAN_FILTER: return oci_filter_open(common, input, plan->exprs[0], out, err);
     case OCI_PLAN_PROJECT:
         return oci_project_open(common, input, plan->exprs, plan->schema, out, err);
-    case OCI_PLAN_GROUP: return open_group(execution, plan, input, out, err);
+    case OCI_PLAN_GROUP: return open_group(execution, common, plan, input, out, err);
     case OCI_PLAN_GROUPING_SETS:
         return oci_sets_open(common, input, plan->sets, plan->n_sets, plan->n_keys, plan->schema,
                              out, err);
