@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "formats/csv.h"
 #include "formats/parquet/parquet_schema_test_support.h"
 #include "ipc/base64.h"
 #include "support/memory_file.h"
@@ -248,25 +249,31 @@ static void nodes_say_what_levels_mean(void **state)
     oci_parquet_schema_destroy(schema);
 }
 
+static void add_text(oci_text *to, const char *what)
+{
+    assert_int_equal(oci_text_append_str(to, what, NULL), OC_OK);
+}
+
 static void nesting_beyond_the_limit_is_refused(void **state)
 {
-    static char fields[20000];
+    oci_text fields = {.mem = env.mem};
     (void)state;
     for (int depth = OCI_NESTING_MAX; depth <= OCI_NESTING_MAX + 1; depth++) {
-        fields[0] = '\0';
+        oci_text_clear(&fields);
         for (int i = 0; i < depth; i++) {
-            strcat(fields, "optional group g (LIST) { repeated group list { ");
+            add_text(&fields, "optional group g (LIST) { repeated group list { ");
         }
-        strcat(fields, "optional int32 x;");
+        add_text(&fields, "optional int32 x;");
         for (int i = 0; i < depth; i++) {
-            strcat(fields, " } }");
+            add_text(&fields, " } }");
         }
         if (depth == OCI_NESTING_MAX) {
-            oci_parquet_schema_destroy(make(fields));
+            oci_parquet_schema_destroy(make(fields.data));
         } else {
-            expect_refusal(fields, "nested too deep");
+            expect_refusal(fields.data, "nested too deep");
         }
     }
+    oci_text_free(&fields);
 }
 
 /* ---- stored schemas -------------------------------------------------------------------------- */
@@ -431,6 +438,149 @@ static void key_values_of_the_file_become_those_of_the_schema(void **state)
     oci_parquet_schema_destroy(schema);
 }
 
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* What a schema is after it was written and read. */
+static oc_status write_and_read(const oci_schema *working, const oci_schema *announced,
+                                oci_parquet_schema **out, oc_error *err)
+{
+    oci_parquet_metadata metadata = {.arena = {.mem = env.mem}, .file_name = "test"};
+    oc_status status = oci_parquet_schema_write(working, announced, &metadata, err);
+    if (status == OC_OK) {
+        status = oci_parquet_schema_create(&metadata, env.mem, out, err);
+    }
+    if (status == OC_OK) {
+        (*out)->leaves = NULL; /* they refer to elements, which go now */
+    }
+    oci_parquet_arena_free(&metadata.arena);
+    return status;
+}
+
+static void expect_same(oci_schema *schema)
+{
+    oci_schema *working;
+    oci_parquet_schema *back;
+    oc_error err = {0};
+    assert_int_equal(oci_schema_working(schema, &working, NULL), OC_OK);
+    if (write_and_read(working, schema, &back, &err) != OC_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(back->arrow->n_fields, schema->n_fields);
+    for (int32_t i = 0; i < schema->n_fields; i++) {
+        if (!oci_field_same_type(&schema->fields[i], &back->arrow->fields[i])) {
+            char found[256];
+            oci_field_type_text(&back->arrow->fields[i], found, sizeof found);
+            fail_msg("column %s became %s", schema->fields[i].name, found);
+        }
+        assert_string_equal(schema->fields[i].name, back->arrow->fields[i].name);
+        assert_int_equal(schema->fields[i].nullable, back->arrow->fields[i].nullable);
+    }
+    oci_parquet_schema_destroy(back);
+    oci_schema_release(working);
+}
+
+static void flat_types_that_are_written_are_read(void **state)
+{
+    oci_schema *schema;
+    (void)state;
+    assert_int_equal(
+        oci_parse_columns("a bool, b int8 not null, c int16, d int32, e int64, f uint8, g uint16, "
+                          "h uint32, i uint64, j float16, k float32, l float64, m decimal(9,2), "
+                          "n decimal(18,18), o decimal(38,0), q date32, "
+                          "r time32[ms], s time64[us], t time64[ns], u timestamp[ms], "
+                          "v timestamp[us, UTC], w timestamp[ns, Europe/Paris], x duration[ns], "
+                          "y utf8, z large_utf8, aa binary, ab large_binary, ac utf8_view, "
+                          "ad binary_view, ae fixed_size_binary(5)",
+                          &schema, NULL),
+        OC_OK);
+    expect_same(schema);
+    oci_schema_release(schema);
+}
+
+static oci_schema *schema_of(oci_field *field)
+{
+    oci_schema *schema;
+    oci_field *fields = calloc(1, sizeof *fields);
+    *fields = *field;
+    assert_int_equal(oci_schema_create(fields, 1, NULL, 0, &schema, NULL), OC_OK);
+    return schema;
+}
+
+static void nested_types_that_are_written_are_read(void **state)
+{
+    static const oci_type lists[] = {OCI_TYPE_LIST, OCI_TYPE_LARGE_LIST, OCI_TYPE_LIST_VIEW,
+                                     OCI_TYPE_LARGE_LIST_VIEW, OCI_TYPE_FIXED_LIST};
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        /* list<map<key: utf8, value: struct<x: int32>>> */
+        oci_field field = stored_field(lists[i]);
+        field.list_size = lists[i] == OCI_TYPE_FIXED_LIST ? 2 : 0;
+        give_child(&field, "element", OCI_TYPE_MAP);
+        give_child(field.children, "entries", OCI_TYPE_STRUCT);
+        oci_field *entries = field.children->children;
+        entries->nullable = false;
+        entries->children = calloc(2, sizeof *entries->children);
+        entries->n_children = 2;
+        assert_int_equal(oci_field_init(&entries->children[0], "key", OCI_TYPE_UTF8, false, NULL),
+                         OC_OK);
+        assert_int_equal(
+            oci_field_init(&entries->children[1], "value", OCI_TYPE_STRUCT, true, NULL), OC_OK);
+        give_child(&entries->children[1], "x", OCI_TYPE_INT32);
+        oci_schema *schema = schema_of(&field);
+        expect_same(schema);
+        oci_schema_release(schema);
+    }
+}
+
+static void types_that_the_format_lacks_are_refused_by_name(void **state)
+{
+    static const struct {
+        oci_type type;
+        const char *message;
+    } cases[] = {
+        {OCI_TYPE_INTERVAL_MONTH_DAY_NANO, "no type for interval_month_day_nano"},
+        {OCI_TYPE_INTERVAL_MONTHS, "no type for interval_months"},
+        {OCI_TYPE_FIXED_BINARY, "no type for fixed_size_binary"},
+        {OCI_TYPE_STRUCT, "no structs without fields"},
+        {OCI_TYPE_DENSE_UNION, "no type for dense_union"},
+        {OCI_TYPE_DECIMAL128, "scale of -1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        oc_error err = {0};
+        oci_parquet_schema *back;
+        oci_field field = stored_field(cases[i].type);
+        field.precision = 3;
+        field.scale = -1;
+        oci_schema *schema = schema_of(&field);
+        assert_int_equal(write_and_read(schema, NULL, &back, &err), OC_EUNSUPPORTED);
+        if (strstr(err.message, cases[i].message) == NULL) {
+            fail_msg("\"%s\" is not in \"%s\"", cases[i].message, err.message);
+        }
+        oci_schema_release(schema);
+    }
+}
+
+static void decimals_take_as_few_bytes_as_hold_their_digits(void **state)
+{
+    static const int32_t expected[][3] = {{1, OCI_PARQUET_INT32, 0},  {9, OCI_PARQUET_INT32, 0},
+                                          {10, OCI_PARQUET_INT64, 0}, {18, OCI_PARQUET_INT64, 0},
+                                          {19, OCI_PARQUET_FIXED, 9}, {21, OCI_PARQUET_FIXED, 9},
+                                          {38, OCI_PARQUET_FIXED, 16}};
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        oci_parquet_metadata metadata = {.arena = {.mem = env.mem}};
+        oci_field field = stored_field(OCI_TYPE_DECIMAL128);
+        field.precision = expected[i][0];
+        oci_schema *schema = schema_of(&field);
+        assert_int_equal(oci_parquet_schema_write(schema, NULL, &metadata, NULL), OC_OK);
+        assert_int_equal(metadata.leaves[0]->type, expected[i][1]);
+        assert_int_equal(metadata.leaves[0]->type_length, expected[i][2]);
+        oci_parquet_arena_free(&metadata.arena);
+        oci_schema_release(schema);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +594,10 @@ int main(void)
         cmocka_unit_test(stored_lists_decimals_times_and_dictionaries_are_taken),
         cmocka_unit_test(a_stored_schema_that_cannot_be_read_is_ignored),
         cmocka_unit_test(key_values_of_the_file_become_those_of_the_schema),
+        cmocka_unit_test(flat_types_that_are_written_are_read),
+        cmocka_unit_test(nested_types_that_are_written_are_read),
+        cmocka_unit_test(types_that_the_format_lacks_are_refused_by_name),
+        cmocka_unit_test(decimals_take_as_few_bytes_as_hold_their_digits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -101,10 +101,20 @@ OC_NODISCARD oc_status oci_parquet_schema_create(const oci_parquet_metadata *met
                                                  oci_parquet_schema **out, oc_error *err);
 void oci_parquet_schema_destroy(oci_parquet_schema *schema); /* NULL is fine */
 
-/* The other way, for the writer: elements, leaves and the key ARROW:schema of `metadata` (zeroed but for its
- * arena) from an Arrow schema in working form; `announced` is what ARROW:schema says (the schema before it became
- * the working form; NULL = the same). Dictionaries become the type of their values. OC_EUNSUPPORTED by name: unions,
- * structs without fields, intervals of months, days and nanoseconds, decimals beyond their type. */
+/* The other way, for the writer: elements, leaves and key_values (with ARROW:schema) of `metadata` (zeroed but for
+ * its arena) from an Arrow schema in working form, which must outlive them: names point into it. `announced` is what
+ * ARROW:schema says (the schema before it became the working form; NULL = the same).
+ *
+ *   integers         INT32, INT64, with INTEGER but for int32 and int64; durations INT64
+ *   decimals         INT32 up to 9 digits, INT64 up to 18, else FIXED of as few bytes as hold the digits
+ *   date32, date64   INT32 DATE: days
+ *   seconds          as milliseconds; times are UTC, timestamps are when they have a time zone
+ *   float16          FIXED(2); null: INT32 UNKNOWN
+ *   texts, binary    BYTE_ARRAY with STRING or nothing; fixed binary: FIXED
+ *   dictionary       the type of its values
+ *
+ * OC_EUNSUPPORTED by name: unions, structs without fields, intervals, dictionaries of nested values, decimals with a
+ * scale outside of 0 .. digits, fixed binary of 0 bytes. */
 OC_NODISCARD oc_status oci_parquet_schema_write(const oci_schema *working,
                                                 const oci_schema *announced,
                                                 oci_parquet_metadata *metadata, oc_error *err);
