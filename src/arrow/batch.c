@@ -114,23 +114,20 @@ oc_status oci_batch_without_columns(int64_t length, oci_mem *mem, void *slab, in
 
 oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err)
 {
-    for (int32_t i = 0; i < batch->n_kept; i++) {
-        if (batch->kept[i] == kept) {
+    int32_t n = batch->n_kept;
+    if ((n & (n - 1)) == 0) { /* full: there is room for the next power of two */
+        oci_batch **list = malloc((n == 0 ? 1 : 2 * (size_t)n) * sizeof *list);
+        if (list == NULL) {
             oci_batch_release(kept);
-            return OC_OK;
+            OC_FAIL(err, OC_ENOMEM, "out of memory while making a batch");
         }
+        for (int32_t i = 0; i < n; i++) {
+            list[i] = batch->kept[i];
+        }
+        free(batch->kept);
+        batch->kept = list;
     }
-    oci_batch **list = malloc(((size_t)batch->n_kept + 1) * sizeof *list);
-    if (list == NULL) {
-        oci_batch_release(kept);
-        OC_FAIL(err, OC_ENOMEM, "out of memory while making a batch");
-    }
-    for (int32_t i = 0; i < batch->n_kept; i++) {
-        list[i] = batch->kept[i];
-    }
-    free(batch->kept);
-    list[batch->n_kept++] = kept;
-    batch->kept = list;
+    batch->kept[batch->n_kept++] = kept;
     return OC_OK;
 }
 

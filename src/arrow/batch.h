@@ -158,8 +158,7 @@ OC_NODISCARD oc_status oci_batch_without_columns(int64_t length, oci_mem *mem, v
                                                  int64_t slab_bytes, oci_batch **out,
                                                  oc_error *err);
 
-/* Keeps `kept` alive as long as `batch`: takes the reference, also on failure. What is kept already is not kept
- * twice. */
+/* Keeps `kept` alive as long as `batch`: takes the reference, also on failure. */
 OC_NODISCARD oc_status oci_batch_keep(oci_batch *batch, oci_batch *kept, oc_error *err);
 
 /* What a batch keeps from being freed: its own bytes, those of its parent and of all that it keeps, but for

@@ -711,16 +711,18 @@ static oc_status spread(const oci_eval_context *context, oci_vector *vector, int
     return status;
 }
 
-/* Fields of a column as those of another schema: children of what we made are ours to change; those of borrowed
+/* *is_kept: whether `to` keeps `batch` already. Fields of a column as those of another schema: children of what we made are ours to change; those of borrowed
  * columns have fields that live as long as the batch that is kept. */
 static oc_status put_column(oci_batch *to, int32_t at, oci_vector *vector, oci_batch *batch,
-                            oc_error *err)
+                            bool *is_kept, oc_error *err)
 {
     to->columns[at] = vector->column;
     to->columns[at].field = &to->schema->fields[at];
     bool borrows = vector->mem == NULL && vector->keeps == NULL;
     if (borrows) {
-        return oci_batch_keep(to, oci_batch_retain(batch), err);
+        oc_status status = *is_kept ? OC_OK : oci_batch_keep(to, oci_batch_retain(batch), err);
+        *is_kept = true;
+        return status;
     }
     oc_status status = OC_OK;
     if (vector->keeps != NULL) {
@@ -741,12 +743,13 @@ static oc_status put_column(oci_batch *to, int32_t at, oci_vector *vector, oci_b
 }
 
 static oc_status project_one(const oci_eval_context *context, const oci_expr *expr,
-                             oci_batch *batch, oci_batch *to, int32_t at, oc_error *err)
+                             oci_batch *batch, oci_batch *to, int32_t at, bool *is_kept,
+                             oc_error *err)
 {
     oci_vector vector;
     if (expr->kind == OCI_EXPR_COLUMN) {
         vector = (oci_vector){.column = batch->columns[expr->column]};
-        return put_column(to, at, &vector, batch, err);
+        return put_column(to, at, &vector, batch, is_kept, err);
     }
     OC_TRY(oci_expr_eval(context, expr, batch, &vector, err));
     oc_status status = OC_OK;
@@ -754,7 +757,7 @@ static oc_status project_one(const oci_eval_context *context, const oci_expr *ex
         status = spread(context, &vector, batch->length, err);
     }
     if (status == OC_OK) {
-        status = put_column(to, at, &vector, batch, err);
+        status = put_column(to, at, &vector, batch, is_kept, err);
     }
     oci_vector_deinit(&vector);
     return status;
@@ -769,8 +772,9 @@ oc_status oci_expr_project(const oci_eval_context *context, oci_expr *const *exp
         OC_FAIL(err, OC_ENOMEM, "could not evaluate expressions: out of memory");
     }
     OC_TRY(oci_batch_adopt(schema, batch->length, columns, NULL, NULL, 0, NULL, 0, &made, err));
+    bool is_kept = false;
     for (int32_t i = 0; i < schema->n_fields; i++) {
-        oc_status status = project_one(context, exprs[i], batch, made, i, err);
+        oc_status status = project_one(context, exprs[i], batch, made, i, &is_kept, err);
         if (status != OC_OK) {
             oci_batch_release(made);
             return status;

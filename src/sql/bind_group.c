@@ -7,7 +7,8 @@
 #include "ops/group/group.h"
 #include "sql/bind.h"
 
-#define SETS_MAX 4096
+#define SETS_MAX       4096
+#define AGGREGATES_MAX 4096
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -274,6 +275,11 @@ static oc_status add_aggregate(aggregate_call *c, int32_t *out, oc_error *err)
             *out = i;
             return OC_OK;
         }
+    }
+    if (grouping->n_aggregates == AGGREGATES_MAX) {
+        (void)oci_bind_at(c->binder, c->node->location, OC_EUNSUPPORTED);
+        OC_FAIL(err, OC_EUNSUPPORTED, "more than %d different aggregates are not supported",
+                AGGREGATES_MAX);
     }
     oci_schema *schema;
     oci_field result;

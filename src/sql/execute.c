@@ -89,6 +89,47 @@ static oc_status open_scan(const oci_execution *execution, const oci_relational 
                                  : OC_OK;
 }
 
+/* An input of a union, opened when its turn comes: there may be a thousand files. */
+typedef struct late_stream {
+    oci_stream base; /* must be first */
+    oci_execution execution;
+    oci_plan *plan;
+    oci_stream *input; /* NULL before */
+} late_stream;
+
+static oc_status late_next(oci_stream *stream, oci_batch **out, oc_error *err)
+{
+    late_stream *self = (late_stream *)stream;
+    if (self->input == NULL) {
+        oci_stream *input;
+        *out = NULL;
+        OC_TRY(oci_plan_open(&self->execution, self->plan, &input, err));
+        self->input = input;
+    }
+    return oci_stream_next(self->input, out, err);
+}
+
+static void late_close(oci_stream *stream)
+{
+    late_stream *self = (late_stream *)stream;
+    oci_stream_close(self->input);
+    free(self);
+}
+
+static oc_status open_late(const oci_execution *execution, oci_plan *plan, oci_stream **out,
+                           oc_error *err)
+{
+    late_stream *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not set up a query: out of memory");
+    }
+    self->base = (oci_stream){.schema = plan->schema, .next = late_next, .close = late_close};
+    self->execution = *execution;
+    self->plan = plan;
+    *out = &self->base;
+    return OC_OK;
+}
+
 static oc_status open_union(const oci_execution *execution, const oci_relational *common,
                             oci_plan *plan, oci_stream **out, oc_error *err)
 {
@@ -99,7 +140,7 @@ static oc_status open_union(const oci_execution *execution, const oci_relational
     oc_status status = OC_OK;
     int32_t n = 0;
     for (; status == OC_OK && n < plan->n_inputs; n++) {
-        status = oci_plan_open(execution, plan->inputs[n], &inputs[n], err);
+        status = open_late(execution, plan->inputs[n], &inputs[n], err);
     }
     if (status == OC_OK) {
         status = oci_union_open(common, inputs, n, plan->schema, out, err);

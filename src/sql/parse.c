@@ -7,6 +7,7 @@
  * FROM 'file' is no SQL; the parser says so at the text, and if FROM, JOIN or a comma stands in front of it, the quotes
  * are turned into those of a name and the text is parsed again. Nothing else is rewritten, so trim(both from 'x')
  * stays what it is. A subquery in FROM without an alias, which the parser refuses, gets one.
+ * How often a text is parsed again is bounded by its length.
  * Positions are told as those of the text that was given. What is made comes from malloc: it grows with the text. */
 #include "sql/parse.h"
 
@@ -21,10 +22,66 @@
 #define TEXTS_MAX   1000
 #define ALIAS       " _s"
 #define ALIAS_BYTES 3
+/* Texts are parsed this often at most, in bytes, when something in them is rewritten. */
+#define PARSED_BYTES_MAX ((int64_t)32 << 20)
+/* Tokens of a chain of operators. Its tree is as deep as it is long; the binder refuses long before, but the parser
+ * takes time by the square of the depth. */
+#define CHAIN_MAX 20000
+#define DEPTH_MAX 16384 /* of parentheses; the parser refuses at 10000 */
 
 bool oci_with_deep_stack(void (*body)(void *arg), void *arg)
 {
     return oci_run_with_stack(STACK_BYTES, body, arg);
+}
+
+/* Whether a chain of operators goes on behind this token. */
+static bool ends_chain(const char *sql, oci_token token)
+{
+    static const char *const words[] = {"and",  "or",    "when",   "then", "else",  "select",
+                                        "from", "where", "having", "by",   "limit", "values"};
+    if (token.kind == OCI_TOKEN_WORD) {
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            if (oci_token_is(sql, token, words[i])) {
+                return true;
+            }
+        }
+        return false;
+    }
+    return oci_token_is_symbol(sql, token, ',') || oci_token_is_symbol(sql, token, ';');
+}
+
+static oc_status check_chains(const char *sql, int64_t size, int64_t *position, oc_error *err)
+{
+    int32_t *counts = calloc(DEPTH_MAX, sizeof *counts); /* of tokens, in each open parenthesis */
+    int32_t depth = 0;
+    if (counts == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not parse a statement: out of memory");
+    }
+    oci_token token = oci_token_at(sql, size, 0);
+    while (token.kind != OCI_TOKEN_END && token.kind != OCI_TOKEN_OPEN &&
+           counts[depth] < CHAIN_MAX) {
+        if (oci_token_is_symbol(sql, token, '(')) {
+            depth = depth + 1 < DEPTH_MAX ? depth + 1 : depth;
+            counts[depth] = 0;
+        } else if (oci_token_is_symbol(sql, token, ')')) {
+            depth = depth > 0 ? depth - 1 : 0;
+        } else if (ends_chain(sql, token)) {
+            counts[depth] = 0;
+        } else {
+            counts[depth]++;
+        }
+        if (counts[depth] < CHAIN_MAX) {
+            token = oci_token_at(sql, size, token.end);
+        }
+    }
+    bool too_long = counts[depth] == CHAIN_MAX;
+    free(counts);
+    if (too_long) {
+        *position = token.start;
+        OC_FAIL(err, OC_EINVAL,
+                "an expression has too many operators in a row; nest parts of it in parentheses");
+    }
+    return OC_OK;
 }
 
 /* The text literal at `at`, when FROM, JOIN or a comma stands in front of it. */
@@ -61,6 +118,7 @@ static bool make_name(char *sql, oci_token text)
 typedef struct draft {
     char *sql; /* room for TEXTS_MAX aliases more */
     int64_t size;
+    int64_t parsed_bytes; /* so far */
 } draft;
 
 /* The parser counts characters from 1, by their first byte; this is the byte, -1 = no place. */
@@ -146,6 +204,15 @@ static bool name_text(draft *text, oci_parsed *out, const PgQueryError *error)
     return true;
 }
 
+/* No place for a text in SQL, but one for a file: there were too many. */
+static bool is_one_file_too_many(const draft *text, const oci_parsed *out,
+                                 const PgQueryError *error)
+{
+    oci_token token;
+    return (out->n_texts == TEXTS_MAX || text->parsed_bytes > PARSED_BYTES_MAX) &&
+           find_table_text(text->sql, text->size, place_of(text->sql, text->size, error), &token);
+}
+
 /* One attempt; *again: the text was changed and is to be parsed once more. */
 static oc_status parse_once(draft *text, oci_parsed *out, bool *again, int64_t *position,
                             oc_error *err)
@@ -154,9 +221,17 @@ static oc_status parse_once(draft *text, oci_parsed *out, bool *again, int64_t *
     PgQueryProtobufParseResult parsed = pg_query_parse_protobuf(text->sql);
     *again = false;
     if (parsed.error != NULL) {
-        *again = name_text(text, out, parsed.error) || add_alias(text, out, parsed.error);
+        int64_t place = place_of(text->sql, text->size, parsed.error);
+        text->parsed_bytes += place < 0 ? text->size : place;
+        *again = text->parsed_bytes <= PARSED_BYTES_MAX &&
+                 (name_text(text, out, parsed.error) || add_alias(text, out, parsed.error));
         if (!*again) {
             status = parse_error(text, parsed.error, position, err);
+            if (is_one_file_too_many(text, out, parsed.error)) {
+                status = OC_SET(err, OC_EUNSUPPORTED,
+                                "too many files by name in one statement; use a pattern such as "
+                                "'folder/*.csv', or CREATE EXTERNAL TABLE");
+            }
             *position = oci_parsed_place(out, *position);
         }
     } else {
@@ -204,7 +279,7 @@ oc_status oci_parse_query(const char *sql, int64_t size, oci_parsed *out, int64_
     memcpy(text.sql, sql, (size_t)size);
     text.sql[size] = '\0';
     bool again = true;
-    oc_status status = OC_OK;
+    oc_status status = check_chains(text.sql, size, position, err);
     while (again && status == OC_OK) {
         status = parse_once(&text, out, &again, position, err);
     }

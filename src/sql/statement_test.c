@@ -339,6 +339,61 @@ static void long_and_deep_texts_are_survived(void **state)
     survive_many("SELECT $", "a", KIB_64);
 }
 
+/* The parser alone would take minutes for these. */
+static void chains_of_a_mebibyte_are_refused_at_once(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"+1", "::int", " AT TIME ZONE 'UTC'", " COLLATE \"C\"",
+                                         "[1]"};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        int64_t n = MIB / (int64_t)strlen(pieces[i]) - 10;
+        int64_t size = (int64_t)strlen("SELECT a") + n * (int64_t)strlen(pieces[i]);
+        char *text = malloc((size_t)size + 1);
+        oci_statement statement;
+        int64_t position;
+        oc_error err;
+        assert_non_null(text);
+        char *at = stpcpy(text, "SELECT a");
+        for (int64_t k = 0; k < n; k++) {
+            at = stpcpy(at, pieces[i]);
+        }
+        assert_int_equal(parse_bytes(text, size, &statement, &position, &err), OC_EINVAL);
+        assert_non_null(strstr(err.message, "in a row"));
+        assert_in_range(position, 1, size);
+        free(text);
+    }
+}
+
+static void long_lists_are_no_chains(void **state)
+{
+    (void)state;
+    survive_many("SELECT a FROM t WHERE a = 1", " OR a = 1", KIB_64);
+    char *text = malloc((size_t)MIB);
+    char *at = stpcpy(text, "SELECT 1");
+    for (int i = 0; i < 30000; i++) {
+        at = stpcpy(at, ", 1 + 1");
+    }
+    accept_query(text, 30001);
+    free(text);
+}
+
+static void too_many_files_by_name_are_told(void **state)
+{
+    (void)state;
+    char *text = malloc((size_t)MIB);
+    char *at = stpcpy(text, "SELECT x FROM 'a.csv'");
+    for (int i = 0; i < 1100; i++) {
+        at = stpcpy(at, " UNION ALL SELECT x FROM 'a.csv'");
+    }
+    oci_statement statement;
+    int64_t position;
+    oc_error err;
+    assert_int_equal(parse_bytes(text, at - text, &statement, &position, &err), OC_EUNSUPPORTED);
+    assert_non_null(strstr(err.message, "too many files"));
+    assert_memory_equal(text + position, "'a.csv'", 7);
+    free(text);
+}
+
 static void too_long_a_text_is_refused(void **state)
 {
     (void)state;
@@ -421,6 +476,9 @@ int main(void)
         cmocka_unit_test(errors_tell_the_place),
         cmocka_unit_test(grouping_errors_tell_what_is_wrong),
         cmocka_unit_test(long_and_deep_texts_are_survived),
+        cmocka_unit_test(chains_of_a_mebibyte_are_refused_at_once),
+        cmocka_unit_test(long_lists_are_no_chains),
+        cmocka_unit_test(too_many_files_by_name_are_told),
         cmocka_unit_test(too_long_a_text_is_refused),
         cmocka_unit_test(nul_bytes_are_refused_where_they_stand),
         cmocka_unit_test(random_texts_are_survived),
