@@ -15,4 +15,10 @@ static inline uint64_t oci_hash64(const void *bytes, int64_t length, uint64_t se
     return XXH3_64bits_withSeed(length == 0 ? "" : bytes, (size_t)length, seed);
 }
 
+/* XXH64, which the Bloom filters of Parquet are made of. */
+static inline uint64_t oci_hash_xxh64(const void *bytes, int64_t length)
+{
+    return XXH64(length == 0 ? "" : bytes, (size_t)length, 0);
+}
+
 #endif /* OUTCORE_BASE_HASH_H */

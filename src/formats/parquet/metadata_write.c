@@ -33,6 +33,7 @@ void oci_parquet_write_statistics(oci_thrift_writer *w, const oci_parquet_statis
     if (statistics->is_min_exact >= 0) {
         oci_thrift_write_bool(w, 8, statistics->is_min_exact);
     }
+    write_count(w, 9, statistics->nan_count);
 }
 
 static void write_key_values(oci_thrift_writer *w, int16_t id, int32_t n,

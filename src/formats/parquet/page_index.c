@@ -203,6 +203,16 @@ oc_status oci_parquet_column_index_read(oci_file *file, const oci_parquet_column
     return OC_OK;
 }
 
+static void write_counts(oci_thrift_writer *w, int16_t id, int32_t n, const int64_t *counts)
+{
+    if (counts != NULL) {
+        oci_thrift_write_list(w, id, OCI_THRIFT_I64, n);
+        for (int32_t i = 0; i < n; i++) {
+            oci_thrift_write_element_int(w, counts[i]);
+        }
+    }
+}
+
 oc_status oci_parquet_column_index_append(const oci_parquet_column_index *index, oci_text *out,
                                           oc_error *err)
 {
@@ -219,12 +229,8 @@ oc_status oci_parquet_column_index_append(const oci_parquet_column_index *index,
         }
     }
     oci_thrift_write_i32(&w, 4, (int32_t)index->order);
-    if (index->null_counts != NULL) {
-        oci_thrift_write_list(&w, 5, OCI_THRIFT_I64, index->n_pages);
-        for (int32_t i = 0; i < index->n_pages; i++) {
-            oci_thrift_write_element_int(&w, index->null_counts[i]);
-        }
-    }
+    write_counts(&w, 5, index->n_pages, index->null_counts);
+    write_counts(&w, 8, index->n_pages, index->nan_counts);
     oci_thrift_write_end(&w);
     return w.status;
 }

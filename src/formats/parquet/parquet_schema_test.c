@@ -459,11 +459,12 @@ static oc_status write_and_read(const oci_schema *working, const oci_schema *ann
 static void expect_same(oci_schema *schema)
 {
     oci_schema *working;
-    oci_parquet_schema *back;
+    oci_parquet_schema *back = NULL;
     oc_error err = {0};
     assert_int_equal(oci_schema_working(schema, &working, NULL), OC_OK);
-    if (write_and_read(working, schema, &back, &err) != OC_OK) {
+    if (write_and_read(working, schema, &back, &err) != OC_OK || back == NULL) {
         fail_msg("%s", err.message);
+        return;
     }
     assert_int_equal(back->arrow->n_fields, schema->n_fields);
     for (int32_t i = 0; i < schema->n_fields; i++) {

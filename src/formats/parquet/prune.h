@@ -3,16 +3,16 @@
  * By statistics, the page index and Bloom filters. What the file does not say, or says in a way that cannot be
  * relied on, may match:
  *
- *   min / max are used for the column orders that the format defines, and without any for numbers (old writers);
- *     of texts, binary and unsigned numbers the deprecated pair is ignored, as those were compared as signed
+ *   min / max are used for the column orders that the format defines, and without any for signed numbers (old
+ *     writers); of texts, binary and unsigned numbers the deprecated pair is ignored: it was compared as signed
  *   min / max of INT96, INTERVAL and of types without order are ignored
  *   texts may be cut: min is a lower and max an upper bound, whether they are values or not
- *   floats: a NaN in min or max makes both unknown; NaN is above max unless NaN were counted and there are none;
- *     a min of +0.0 may be -0.0 and a max of -0.0 may be +0.0
+ *   floats: a NaN in min or max makes both unknown. NaN is above max unless NaN were counted and there are none, so
+ *     x > c leaves nothing out of files that do not say. Zeros compare equal, whatever their sign
  *   a min above its max makes both unknown
- *   null counts that are not said mean there may be nulls; a chunk of nulls only has no min and max
- *   nested columns: levels count entries, not rows, so only whether a value can occur below is asked of them;
- *     predicates on such columns match (the planner does not make any) */
+ *   null counts that are not said mean there may be nulls
+ *   nested columns match whatever is asked of them: their levels count entries and not rows
+ */
 #ifndef OUTCORE_FORMATS_PARQUET_PRUNE_H
 #define OUTCORE_FORMATS_PARQUET_PRUNE_H
 

@@ -105,6 +105,16 @@ static void write_plain(oci_parquet_element *e, oci_parquet_type type, int32_t l
     e->converted = converted;
 }
 
+static oc_status refuse_type(element_writer *w, const oci_field *field)
+{
+    char type[128];
+    oci_field_type_text(field, type, sizeof type);
+    OC_FAIL(w->err, OC_EUNSUPPORTED,
+            "could not write column \"%s\" as Parquet: the format has no type for %s; cast it or "
+            "leave it out",
+            field->name, type);
+}
+
 static oc_status write_leaf(element_writer *w, oci_parquet_element *e, const oci_field *field)
 {
     const oci_parquet_converted none = OCI_PARQUET_CONVERTED_NONE;
@@ -163,19 +173,12 @@ static oc_status write_leaf(element_writer *w, oci_parquet_element *e, const oci
         write_plain(e, OCI_PARQUET_BYTE_ARRAY, 0, OCI_PARQUET_LOGICAL_NONE, none);
         break;
     case OCI_TYPE_FIXED_BINARY:
-        if (field->byte_width > 0) {
-            write_plain(e, OCI_PARQUET_FIXED, field->byte_width, OCI_PARQUET_LOGICAL_NONE, none);
-            break;
+        if (field->byte_width == 0) {
+            return refuse_type(w, field);
         }
-        /* fall through */
-    default: {
-        char type[128];
-        oci_field_type_text(field, type, sizeof type);
-        OC_FAIL(w->err, OC_EUNSUPPORTED,
-                "could not write column \"%s\" as Parquet: the format has no type for %s; cast it "
-                "or leave it out",
-                field->name, type);
-    }
+        write_plain(e, OCI_PARQUET_FIXED, field->byte_width, OCI_PARQUET_LOGICAL_NONE, none);
+        break;
+    default: return refuse_type(w, field);
     }
     w->metadata->leaves[w->metadata->n_leaves++] = e;
     return OC_OK;
