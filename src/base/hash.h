@@ -18,7 +18,7 @@ static inline uint64_t oci_hash64(const void *bytes, int64_t length, uint64_t se
 /* XXH64, which the Bloom filters of Parquet are made of. */
 static inline uint64_t oci_hash_xxh64(const void *bytes, int64_t length)
 {
-    return XXH64(length == 0 ? "" : bytes, (size_t)length, 0);
+    return bytes == NULL ? XXH64("", 0, 0) : XXH64(bytes, (size_t)length, 0);
 }
 
 #endif /* OUTCORE_BASE_HASH_H */
