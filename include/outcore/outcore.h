@@ -235,7 +235,8 @@ typedef enum oc_format {
     OC_FORMAT_ARROW,  /* IPC file format */
     OC_FORMAT_ARROWS, /* IPC stream format */
     OC_FORMAT_TABLE,  /* for people; writing only */
-    OC_FORMAT_NULL    /* drain and count; writing only */
+    OC_FORMAT_NULL,   /* drain and count; writing only */
+    OC_FORMAT_PARQUET
 } oc_format;
 
 /* Format for a name such as "csv", "ndjson", "arrows"; false when unknown. */
@@ -253,7 +254,7 @@ typedef struct oc_read_options {
     const char *const *select; /* read only these columns, in this order; NULL = all */
     size_t n_select;
     /* oc_inspect() of a spill file: its columns as they lie in the file, which is what other Arrow
-     * readers see, instead of those that they stand for. */
+     * readers see, instead of those that they stand for. Of a Parquet file: every column chunk too. */
     bool physical;
 } oc_read_options;
 
@@ -290,7 +291,7 @@ OC_API OC_NODISCARD oc_status oc_write_file(oc_context *context, struct ArrowArr
 
 /* Describes a file for people: format, schema, batches, sizes, compression. Of a spill file it is told
  * how each column lies; all of it is read and checked, unless options->physical asks for what it is as
- * an Arrow file. `print` gets pieces of text. */
+ * an Arrow file. Of Parquet the metadata are read. `print` gets pieces of text. */
 OC_API OC_NODISCARD oc_status oc_inspect(oc_context *context, const char *path,
                                          const oc_read_options *options,
                                          void (*print)(const char *text, size_t size, void *arg),

@@ -137,12 +137,11 @@ static bool is_early_stream(const uint8_t head[MAGIC_BYTES], int64_t n)
            root < metadata_bytes;
 }
 
-/* Starts of files that the CSV reader refuses by name: UTF-16, gzip, Zstandard, Parquet. */
+/* Starts of files that the CSV reader refuses by name: UTF-16, gzip, Zstandard. */
 static bool is_known_to_csv(const uint8_t head[MAGIC_BYTES])
 {
     return memcmp(head, "\xFF\xFE", 2) == 0 || memcmp(head, "\xFE\xFF", 2) == 0 ||
-           memcmp(head, "\x1F\x8B", 2) == 0 || memcmp(head, "\x28\xB5\x2F\xFD", 4) == 0 ||
-           memcmp(head, "PAR1", 4) == 0;
+           memcmp(head, "\x1F\x8B", 2) == 0 || memcmp(head, "\x28\xB5\x2F\xFD", 4) == 0;
 }
 
 oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
@@ -162,6 +161,8 @@ oc_status oci_format_of_content(oci_file **file, oc_format *out, oc_error *err)
     static const uint8_t continuation[4] = {0xff, 0xff, 0xff, 0xff};
     if (n >= OCI_IPC_MAGIC_BYTES && memcmp(head, OCI_IPC_MAGIC, OCI_IPC_MAGIC_BYTES) == 0) {
         *out = OC_FORMAT_ARROW;
+    } else if (n >= 4 && (memcmp(head, "PAR1", 4) == 0 || memcmp(head, "PARE", 4) == 0)) {
+        *out = OC_FORMAT_PARQUET;
     } else if (n >= 6 && memcmp(head, "OCSEAL", 6) == 0) {
         oc_status status =
             OC_SET(err, OC_EUNSUPPORTED,

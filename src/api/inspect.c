@@ -7,6 +7,7 @@
 
 #include "api/context.h"
 #include "api/file_format.h"
+#include "api/inspect_print.h"
 #include "api/spill_input.h"
 #include "base/text.h"
 #include "formats/csv.h"
@@ -14,14 +15,7 @@
 #include "spill/run_summary.h"
 #include "spill/stream_metadata.h"
 
-typedef struct printer {
-    void (*print)(const char *text, size_t size, void *arg);
-    void *arg;
-} printer;
-
-static void show(const printer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void show(const printer *p, const char *fmt, ...)
+void oci_print(const oci_printer *p, const char *fmt, ...)
 {
     char line[1024];
     va_list args;
@@ -49,12 +43,11 @@ static char *make_type_text(const oci_field *field)
     }
 }
 
-/* `note` (may be NULL) is put behind column i. */
-static oc_status show_columns(const printer *p, const oci_schema *schema,
-                              void (*note)(const printer *p, const void *arg, int32_t i),
-                              const void *arg, oc_error *err)
+oc_status oci_print_columns(const oci_printer *p, const oci_schema *schema,
+                            void (*note)(const oci_printer *p, const void *arg, int32_t i),
+                            const void *arg, oc_error *err)
 {
-    show(p, "columns: %d\n", schema->n_fields);
+    oci_print(p, "columns: %d\n", schema->n_fields);
     for (int32_t i = 0; i < schema->n_fields; i++) {
         const oci_field *field = &schema->fields[i];
         char *type = make_type_text(field);
@@ -62,46 +55,46 @@ static oc_status show_columns(const printer *p, const oci_schema *schema,
             OC_FAIL(err, OC_ENOMEM, "could not name the type of column \"%s\": out of memory",
                     field->name);
         }
-        show(p, "  %-4d %-32s ", i + 1, field->name);
+        oci_print(p, "  %-4d %-32s ", i + 1, field->name);
         p->print(type, strlen(type), p->arg);
-        show(p, "%s", field->nullable ? "" : " not null");
+        oci_print(p, "%s", field->nullable ? "" : " not null");
         if (note != NULL) {
             note(p, arg, i);
         }
-        show(p, "\n");
+        oci_print(p, "\n");
         free(type);
     }
     return OC_OK;
 }
 
-static oc_status show_schema(const printer *p, const oci_schema *schema, oc_error *err)
+static oc_status show_schema(const oci_printer *p, const oci_schema *schema, oc_error *err)
 {
-    return show_columns(p, schema, NULL, NULL, err);
+    return oci_print_columns(p, schema, NULL, NULL, err);
 }
 
-static oc_status show_summary(const printer *p, const oci_ipc_summary *s, oc_error *err)
+static oc_status show_summary(const oci_printer *p, const oci_ipc_summary *s, oc_error *err)
 {
     char body[OCI_BYTES_TEXT];
     char largest[OCI_BYTES_TEXT];
     char metadata[OCI_BYTES_TEXT];
-    show(p, "format: Arrow IPC %s\n", s->is_file_format ? "file" : "stream");
+    oci_print(p, "format: Arrow IPC %s\n", s->is_file_format ? "file" : "stream");
     if (!s->is_file_format) {
-        show(p, "streams: %" PRId64 "%s\n", s->streams,
-             s->has_end_marker ? "" : " (no end marker)");
+        oci_print(p, "streams: %" PRId64 "%s\n", s->streams,
+                  s->has_end_marker ? "" : " (no end marker)");
     }
-    show(p, "rows: %" PRId64 "\n", s->rows);
-    show(p, "record batches: %" PRId64 " (up to %" PRId64 " rows, bodies up to %s)\n", s->batches,
-         s->rows_max, oci_format_bytes(s->body_bytes_max, largest));
-    show(p, "dictionary batches: %" PRId64 "\n", s->dictionaries);
-    show(p, "compression: %s\n", oci_codec_name(s->codec));
-    show(p, "bytes: %s in bodies, %s in headers\n", oci_format_bytes(s->body_bytes, body),
-         oci_format_bytes(s->metadata_bytes, metadata));
+    oci_print(p, "rows: %" PRId64 "\n", s->rows);
+    oci_print(p, "record batches: %" PRId64 " (up to %" PRId64 " rows, bodies up to %s)\n",
+              s->batches, s->rows_max, oci_format_bytes(s->body_bytes_max, largest));
+    oci_print(p, "dictionary batches: %" PRId64 "\n", s->dictionaries);
+    oci_print(p, "compression: %s\n", oci_codec_name(s->codec));
+    oci_print(p, "bytes: %s in bodies, %s in headers\n", oci_format_bytes(s->body_bytes, body),
+              oci_format_bytes(s->metadata_bytes, metadata));
     return show_schema(p, s->schema, err);
 }
 
 /* ---- spill files ----------------------------------------------------------------------------- */
 
-static void show_layouts(const printer *p, const void *arg, int32_t i)
+static void show_layouts(const oci_printer *p, const void *arg, int32_t i)
 {
     static const char *const names[] = {"plain", "lengths", "packed"};
     const oci_run_column_summary *column = &((const oci_run_summary *)arg)->columns[i];
@@ -109,47 +102,47 @@ static void show_layouts(const printer *p, const void *arg, int32_t i)
     const char *between = ", ";
     for (int layout = 0; layout < OCI_COLUMN_LAYOUTS; layout++) {
         if (column->streams[layout] > 0) {
-            show(p, "%s%s", between, names[layout]);
+            oci_print(p, "%s%s", between, names[layout]);
             between = " or ";
         }
     }
-    show(p, ", %s", oci_format_bytes(column->bytes, bytes));
+    oci_print(p, ", %s", oci_format_bytes(column->bytes, bytes));
 }
 
-static void show_codecs(const printer *p, const oci_run_summary *s)
+static void show_codecs(const oci_printer *p, const oci_run_summary *s)
 {
     const char *between = "compression: ";
     for (int codec = 0; codec < OCI_CODECS; codec++) {
         if (s->blocks_of[codec] == 0) {
             continue;
         }
-        show(p, "%s%s", between, oci_codec_name((oci_codec_id)codec));
+        oci_print(p, "%s%s", between, oci_codec_name((oci_codec_id)codec));
         if (s->blocks_of[codec] < s->blocks) {
-            show(p, " (%" PRId64 " of %" PRId64 " blocks)", s->blocks_of[codec], s->blocks);
+            oci_print(p, " (%" PRId64 " of %" PRId64 " blocks)", s->blocks_of[codec], s->blocks);
         }
         between = ", ";
     }
-    show(p, "%s\n", s->blocks == 0 ? "compression: none" : "");
+    oci_print(p, "%s\n", s->blocks == 0 ? "compression: none" : "");
 }
 
-static oc_status show_spill(const printer *p, const oci_run_summary *s, int64_t memory_bytes,
+static oc_status show_spill(const oci_printer *p, const oci_run_summary *s, int64_t memory_bytes,
                             oc_error *err)
 {
     char body[OCI_BYTES_TEXT];
     char largest[OCI_BYTES_TEXT];
     char metadata[OCI_BYTES_TEXT];
     char memory[OCI_BYTES_TEXT];
-    show(p, "format: spill file of Outcore, version %s\n", OCI_SPILL_VERSION);
-    show(p, "rows: %" PRId64 "\n", s->rows);
-    show(p, "streams: %" PRId64 "\n", s->streams);
-    show(p, "blocks: %" PRId64 " (up to %" PRId64 " rows, bodies up to %s)\n", s->blocks,
-         s->rows_max, oci_format_bytes(s->body_bytes_max, largest));
+    oci_print(p, "format: spill file of Outcore, version %s\n", OCI_SPILL_VERSION);
+    oci_print(p, "rows: %" PRId64 "\n", s->rows);
+    oci_print(p, "streams: %" PRId64 "\n", s->streams);
+    oci_print(p, "blocks: %" PRId64 " (up to %" PRId64 " rows, bodies up to %s)\n", s->blocks,
+              s->rows_max, oci_format_bytes(s->body_bytes_max, largest));
     show_codecs(p, s);
-    show(p, "checksums: %s\n", s->has_checksums ? "verified" : "none");
-    show(p, "bytes: %s in bodies, %s in headers; %s in memory\n",
-         oci_format_bytes(s->body_bytes, body), oci_format_bytes(s->metadata_bytes, metadata),
-         oci_format_bytes(memory_bytes, memory));
-    return show_columns(p, s->schema, show_layouts, s, err);
+    oci_print(p, "checksums: %s\n", s->has_checksums ? "verified" : "none");
+    oci_print(p, "bytes: %s in bodies, %s in headers; %s in memory\n",
+              oci_format_bytes(s->body_bytes, body), oci_format_bytes(s->metadata_bytes, metadata),
+              oci_format_bytes(memory_bytes, memory));
+    return oci_print_columns(p, s->schema, show_layouts, s, err);
 }
 
 /* Reads all rows, which verifies them. Takes the file. */
@@ -175,7 +168,8 @@ static oc_status verify_spill(oc_context *context, oci_file *file, int64_t *memo
 }
 
 /* Takes the file. */
-static oc_status inspect_spill(oc_context *context, oci_file *file, const printer *p, oc_error *err)
+static oc_status inspect_spill(oc_context *context, oci_file *file, const oci_printer *p,
+                               oc_error *err)
 {
     oci_run_summary summary;
     oc_status status = oci_run_summarize(file, context->scan, &summary, err);
@@ -193,7 +187,7 @@ static oc_status inspect_spill(oc_context *context, oci_file *file, const printe
 /* ---- all files ------------------------------------------------------------------------------- */
 
 static oc_status inspect_csv(oc_context *context, const char *path, const oc_read_options *options,
-                             const printer *p, oc_error *err)
+                             const oci_printer *p, oc_error *err)
 {
     struct ArrowArrayStream c_stream;
     OC_TRY(oc_read_files(context, &path, 1, options, &c_stream, err));
@@ -207,7 +201,7 @@ static oc_status inspect_csv(oc_context *context, const char *path, const oc_rea
         oci_batch_release(batch);
     }
     if (status == OC_OK) {
-        show(p, "format: delimited text\nrows: %" PRId64 "\n", rows);
+        oci_print(p, "format: delimited text\nrows: %" PRId64 "\n", rows);
         status = show_schema(p, stream->schema, err);
     }
     oci_stream_close(stream);
@@ -220,8 +214,8 @@ static bool is_arrow(oc_format format)
 }
 
 /* Takes the file. */
-static oc_status inspect_arrow(oc_context *context, oci_file *file, bool physical, const printer *p,
-                               oc_error *err)
+static oc_status inspect_arrow(oc_context *context, oci_file *file, bool physical,
+                               const oci_printer *p, oc_error *err)
 {
     bool is_spill = false;
     oc_status status = physical ? OC_OK : oci_is_spill_input(file, &is_spill, err);
@@ -244,7 +238,7 @@ oc_status oc_inspect(oc_context *context, const char *path, const oc_read_option
                      void (*print)(const char *text, size_t size, void *arg), void *arg,
                      oc_error *error)
 {
-    printer p = {.print = print, .arg = arg};
+    oci_printer p = {.print = print, .arg = arg};
     const oci_io *io = context->env.io;
     oc_read_options given = OC_READ_OPTIONS_INIT;
     if (options != NULL) {
@@ -261,6 +255,9 @@ oc_status oc_inspect(oc_context *context, const char *path, const oc_read_option
     }
     if (format == OC_FORMAT_AUTO) {
         OC_TRY(oci_format_of_content(&file, &format, error));
+    }
+    if (format == OC_FORMAT_PARQUET) {
+        return oci_inspect_parquet(context, file, given.physical, &p, error);
     }
     if (is_arrow(format)) {
         return inspect_arrow(context, file, given.physical, &p, error);

@@ -242,7 +242,7 @@ bool oc_format_parse(const char *text, oc_format *out)
         {"tbl", OC_FORMAT_TBL},       {"json", OC_FORMAT_JSON},      {"ndjson", OC_FORMAT_NDJSON},
         {"jsonl", OC_FORMAT_NDJSON},  {"nd-json", OC_FORMAT_NDJSON}, {"arrow", OC_FORMAT_ARROW},
         {"feather", OC_FORMAT_ARROW}, {"ipc", OC_FORMAT_ARROW},      {"arrows", OC_FORMAT_ARROWS},
-        {"table", OC_FORMAT_TABLE},   {"null", OC_FORMAT_NULL},
+        {"table", OC_FORMAT_TABLE},   {"null", OC_FORMAT_NULL},      {"parquet", OC_FORMAT_PARQUET},
     };
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         if (strcasecmp(text, formats[i].name) == 0) {

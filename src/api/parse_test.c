@@ -147,14 +147,14 @@ static void formats_are_known_by_name(void **state)
         {"tbl", OC_FORMAT_TBL},      {"json", OC_FORMAT_JSON},     {"ndjson", OC_FORMAT_NDJSON},
         {"jsonl", OC_FORMAT_NDJSON}, {"arrow", OC_FORMAT_ARROW},   {"feather", OC_FORMAT_ARROW},
         {"ipc", OC_FORMAT_ARROW},    {"Arrows", OC_FORMAT_ARROWS}, {"table", OC_FORMAT_TABLE},
-        {"null", OC_FORMAT_NULL},    {"auto", OC_FORMAT_AUTO},
+        {"null", OC_FORMAT_NULL},    {"auto", OC_FORMAT_AUTO},     {"parquet", OC_FORMAT_PARQUET},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         oc_format format = OC_FORMAT_TBL;
         assert_true(oc_format_parse(known[i].text, &format));
         assert_int_equal(format, known[i].format);
     }
-    static const char *const unknown[] = {"", "cs", "csvv", " csv", "parquet", "csv "};
+    static const char *const unknown[] = {"", "cs", "csvv", " csv", "parquets", "csv "};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         oc_format format = OC_FORMAT_TBL;
         assert_false(oc_format_parse(unknown[i], &format));

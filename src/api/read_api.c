@@ -211,6 +211,10 @@ static oc_status open_file(files_stream *self, const char *path, oci_stream **ou
     }
     case OC_FORMAT_ARROW:
     case OC_FORMAT_ARROWS: return open_arrow_or_spill(self, path, file, out, err);
+    case OC_FORMAT_PARQUET:
+        oci_close(file, NULL);
+        OC_FAIL(err, OC_EUNSUPPORTED, "file \"%s\" is a Parquet file, which is not supported yet",
+                path);
     default:
         oci_close(file, NULL);
         OC_FAIL(err, OC_EUNSUPPORTED,

@@ -43,6 +43,7 @@ static const command_help helps[OCI_CLI_COMMANDS] = {
         .summary = "show format, columns, batches and sizes of a file",
         .about = "Describes a file without showing its rows. A spill file is read and checked.\n",
         .examples = "  outcore inspect sorted.arrow\n"
+                    "  outcore inspect lineitem.parquet\n"
                     "  outcore inspect partition-7.spill --physical\n",
     },
     [OCI_CLI_HELP] = {

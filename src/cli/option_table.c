@@ -304,7 +304,7 @@ const oci_cli_option oci_cli_option_table[] = {
     {.name = "physical", .group = group_input, .commands = OCI_CLI_BIT(OCI_CLI_INSPECT),
      .take = take_flag, .offset = FIELD(physical),
      .help = "of a spill file, show the columns as they lie in it, as other readers of Arrow see "
-             "them"},
+             "them; of a Parquet file, show every column of every row group"},
 
     {.letter = 'o', .name = "output", .value = "FILE", .group = group_output,
      .commands = GIVES_ROWS,

@@ -20,10 +20,7 @@ typedef struct pruner {
 /* A column that a predicate compares. */
 typedef struct column {
     const oci_parquet_column_chunk *chunk;
-    const oci_parquet_element *element;
-    oci_parquet_class of;
-    bool is_optional;
-    bool has_order; /* min and max compare as the format says */
+    oci_parquet_compared leaf;
 } column;
 
 typedef struct row_list {
@@ -35,41 +32,16 @@ typedef struct row_list {
 static bool find_column(const pruner *p, int32_t i, column *out)
 {
     const oci_parquet_schema *schema = p->source->schema;
-    const oci_parquet_metadata *metadata = p->source->metadata;
     if (i < 0 || i >= schema->n_nodes || schema->nodes[i].kind != OCI_PARQUET_NODE_LEAF) {
         return false;
     }
-    const oci_parquet_node *node = &schema->nodes[i];
-    out->chunk = &p->group->columns[node->leaf];
-    out->element = metadata->leaves[node->leaf];
-    out->of = oci_parquet_class_of(out->element, node->field);
-    out->is_optional = node->definition > 0;
-    /* Signed numbers have one order that makes sense, whether the writer named it or not. */
-    bool is_signed = out->of == OCI_PARQUET_CLASS_SIGNED || out->of == OCI_PARQUET_CLASS_FLOAT ||
-                     out->of == OCI_PARQUET_CLASS_BOOL;
-    out->has_order = is_signed || (metadata->column_orders != NULL &&
-                                   metadata->column_orders[node->leaf] == OCI_PARQUET_ORDER_TYPE);
+    int32_t leaf = schema->nodes[i].leaf;
+    out->chunk = &p->group->columns[leaf];
+    out->leaf = oci_parquet_compare_leaf(p->source->metadata, schema, leaf);
     return true;
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
-
-static oci_parquet_bounds bounds_of_chunk(const column *c)
-{
-    const oci_parquet_statistics *s = &c->chunk->statistics;
-    bool is_old = s->min.data == NULL && s->max.data == NULL;
-    oci_parquet_bounds bounds = {
-        .may_be_null = c->is_optional && s->null_count != 0,
-        .may_be_value = s->null_count < c->chunk->n_values || c->chunk->n_values == 0,
-        .may_be_nan = c->of == OCI_PARQUET_CLASS_FLOAT && s->nan_count != 0};
-    if (!is_old && c->has_order) {
-        oci_parquet_bounds_set(&bounds, c->of, c->element, &s->min, &s->max);
-    } else if (is_old && (c->of == OCI_PARQUET_CLASS_SIGNED || c->of == OCI_PARQUET_CLASS_FLOAT ||
-                          c->of == OCI_PARQUET_CLASS_BOOL)) {
-        oci_parquet_bounds_set(&bounds, c->of, c->element, &s->min_deprecated, &s->max_deprecated);
-    }
-    return bounds;
-}
 
 /* Whether one of the values that are asked for may be in the chunk, by its Bloom filter. */
 static oc_status bloom_may_match(const pruner *p, const column *c, const oci_predicate *predicate,
@@ -86,8 +58,8 @@ static oc_status bloom_may_match(const pruner *p, const column *c, const oci_pre
         uint8_t plain[OCI_PARQUET_PLAIN_BYTES_MAX];
         const uint8_t *bytes;
         int64_t size;
-        if (!oci_parquet_plain_value(&predicate->values[i], c->of, c->element, plain, &bytes,
-                                     &size)) {
+        if (!oci_parquet_plain_value(&predicate->values[i], c->leaf.of, c->leaf.element, plain,
+                                     &bytes, &size)) {
             *out = true;
             return OC_OK;
         }
@@ -106,8 +78,8 @@ static oc_status leaf_may_match(const pruner *p, const oci_predicate *predicate,
     if (!find_column(p, predicate->column, &c)) {
         return OC_OK;
     }
-    oci_parquet_bounds bounds = bounds_of_chunk(&c);
-    *out = oci_parquet_bounds_may_match(&bounds, c.of, predicate);
+    oci_parquet_bounds bounds = oci_parquet_bounds_of_chunk(&c.leaf, c.chunk);
+    *out = oci_parquet_bounds_may_match(&bounds, c.leaf.of, predicate);
     return *out && p->use_bloom ? bloom_may_match(p, &c, predicate, out) : OC_OK;
 }
 
@@ -196,13 +168,14 @@ static oci_parquet_bounds bounds_of_page(const column *c, const oci_parquet_colu
 {
     bool is_null = index->null_pages[i];
     oci_parquet_bounds bounds = {
-        .may_be_null = c->is_optional &&
+        .may_be_null = c->leaf.is_optional &&
                        (is_null || index->null_counts == NULL || index->null_counts[i] != 0),
         .may_be_value = !is_null,
-        .may_be_nan = c->of == OCI_PARQUET_CLASS_FLOAT &&
+        .may_be_nan = c->leaf.of == OCI_PARQUET_CLASS_FLOAT &&
                       (index->nan_counts == NULL || index->nan_counts[i] != 0)};
-    if (!is_null && c->has_order) {
-        oci_parquet_bounds_set(&bounds, c->of, c->element, &index->min[i], &index->max[i]);
+    if (!is_null && c->leaf.has_order) {
+        oci_parquet_bounds_set(&bounds, c->leaf.of, c->leaf.element, &index->min[i],
+                               &index->max[i]);
     }
     return bounds;
 }
@@ -231,7 +204,7 @@ static oc_status pages_of_leaf(const pruner *p, const column *c, const oci_predi
     OC_TRY(make_rows(p, index->n_pages, out));
     for (int32_t i = 0; i < index->n_pages; i++) {
         oci_parquet_bounds bounds = bounds_of_page(c, index, i);
-        if (oci_parquet_bounds_may_match(&bounds, c->of, predicate)) {
+        if (oci_parquet_bounds_may_match(&bounds, c->leaf.of, predicate)) {
             add_rows(out, places->pages[i].first_row,
                      i + 1 < places->n_pages ? places->pages[i + 1].first_row : p->group->n_rows);
         }

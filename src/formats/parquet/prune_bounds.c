@@ -167,8 +167,8 @@ static int compare_bytes(const oci_predicate_value *a, const oci_predicate_value
     return order != 0 ? order : (a->bytes.size > b->bytes.size) - (a->bytes.size < b->bytes.size);
 }
 
-/* Of values of one class, none of them NaN. */
-static int compare(oci_parquet_class of, const oci_predicate_value *a, const oci_predicate_value *b)
+int oci_parquet_compare(oci_parquet_class of, const oci_predicate_value *a,
+                        const oci_predicate_value *b)
 {
     switch (of) {
     case OCI_PARQUET_CLASS_UNSIGNED:
@@ -188,11 +188,49 @@ void oci_parquet_bounds_set(oci_parquet_bounds *bounds, oci_parquet_class of,
     bounds->has_max = decode(of, element, max, &bounds->max);
     /* Whoever wrote NaN, or a min above its max, did not know the order. */
     bool is_lost = of == OCI_PARQUET_CLASS_FLOAT && bounds->has_min != bounds->has_max;
-    if (is_lost ||
-        (bounds->has_min && bounds->has_max && compare(of, &bounds->min, &bounds->max) > 0)) {
+    if (is_lost || (bounds->has_min && bounds->has_max &&
+                    oci_parquet_compare(of, &bounds->min, &bounds->max) > 0)) {
         bounds->has_min = false;
         bounds->has_max = false;
     }
+}
+
+static bool is_signed(oci_parquet_class of)
+{
+    return of == OCI_PARQUET_CLASS_SIGNED || of == OCI_PARQUET_CLASS_FLOAT ||
+           of == OCI_PARQUET_CLASS_BOOL;
+}
+
+oci_parquet_compared oci_parquet_compare_leaf(const oci_parquet_metadata *metadata,
+                                              const oci_parquet_schema *schema, int32_t leaf)
+{
+    const oci_parquet_leaf *l = &schema->leaves[leaf];
+    oci_parquet_compared made = {.element = l->element,
+                                 .of = oci_parquet_class_of(l->element, l->field),
+                                 .is_optional = l->max_definition > 0};
+    /* Signed numbers have one order that makes sense, whether the writer named it or not. */
+    made.has_order = is_signed(made.of) ||
+                     (metadata->column_orders != NULL &&
+                      metadata->column_orders[leaf] == OCI_PARQUET_ORDER_TYPE);
+    return made;
+}
+
+oci_parquet_bounds oci_parquet_bounds_of_chunk(const oci_parquet_compared *leaf,
+                                               const oci_parquet_column_chunk *chunk)
+{
+    const oci_parquet_statistics *s = &chunk->statistics;
+    bool is_old = s->min.data == NULL && s->max.data == NULL;
+    oci_parquet_bounds bounds = {
+        .may_be_null = leaf->is_optional && s->null_count != 0,
+        .may_be_value = s->null_count < chunk->n_values || chunk->n_values == 0,
+        .may_be_nan = leaf->of == OCI_PARQUET_CLASS_FLOAT && s->nan_count != 0};
+    if (!is_old && leaf->has_order) {
+        oci_parquet_bounds_set(&bounds, leaf->of, leaf->element, &s->min, &s->max);
+    } else if (is_old && is_signed(leaf->of)) {
+        oci_parquet_bounds_set(&bounds, leaf->of, leaf->element, &s->min_deprecated,
+                               &s->max_deprecated);
+    }
+    return bounds;
 }
 
 /* Whether the value of a predicate can be compared with those of the class at all. */
@@ -231,8 +269,8 @@ static bool may_compare(const oci_parquet_bounds *b, oci_parquet_class of, oci_p
         return may_match_nan(b, kind);
     }
     /* Where the value lies; 0 when that is not known. */
-    int to_min = b->has_min ? compare(of, value, &b->min) : 0;
-    int to_max = b->has_max ? compare(of, value, &b->max) : 0;
+    int to_min = b->has_min ? oci_parquet_compare(of, value, &b->min) : 0;
+    int to_max = b->has_max ? oci_parquet_compare(of, value, &b->max) : 0;
     switch (kind) {
     case OCI_PREDICATE_EQUAL:
     case OCI_PREDICATE_IN: return to_min >= 0 && to_max <= 0;

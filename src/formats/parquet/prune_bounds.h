@@ -18,6 +18,17 @@ typedef enum oci_parquet_class {
 
 oci_parquet_class oci_parquet_class_of(const oci_parquet_element *element, const oci_field *field);
 
+/* A leaf whose statistics are asked for. */
+typedef struct oci_parquet_compared {
+    const oci_parquet_element *element;
+    oci_parquet_class of;
+    bool is_optional;
+    bool has_order; /* min and max compare as the format says */
+} oci_parquet_compared;
+
+oci_parquet_compared oci_parquet_compare_leaf(const oci_parquet_metadata *metadata,
+                                              const oci_parquet_schema *schema, int32_t leaf);
+
 /* Every "may" is true unless it is known to be false. */
 typedef struct oci_parquet_bounds {
     bool may_be_null;
@@ -33,6 +44,14 @@ typedef struct oci_parquet_bounds {
 void oci_parquet_bounds_set(oci_parquet_bounds *bounds, oci_parquet_class of,
                             const oci_parquet_element *element, const oci_parquet_bytes *min,
                             const oci_parquet_bytes *max);
+
+/* What the statistics of a chunk say. */
+oci_parquet_bounds oci_parquet_bounds_of_chunk(const oci_parquet_compared *leaf,
+                                               const oci_parquet_column_chunk *chunk);
+
+/* Of values of one class, none of them NaN: below, equal to, above 0. */
+int oci_parquet_compare(oci_parquet_class of, const oci_predicate_value *a,
+                        const oci_predicate_value *b);
 
 /* Whether a value or null within `bounds` can satisfy a predicate that is no AND, OR or TRUE. */
 bool oci_parquet_bounds_may_match(const oci_parquet_bounds *bounds, oci_parquet_class of,

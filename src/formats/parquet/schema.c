@@ -333,13 +333,16 @@ static oc_status build_field(builder *b, const levels *around, bool is_element, 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
 /* Ties a node to its field, after fields have found their place. */
-static void tie(oci_parquet_node *node, const oci_field *field)
+static void tie(oci_parquet_schema *schema, oci_parquet_node *node, const oci_field *field)
 {
     node->field = field;
+    if (node->kind == OCI_PARQUET_NODE_LEAF) {
+        schema->leaves[node->leaf].field = field;
+    }
     const oci_field *children = node->kind == OCI_PARQUET_NODE_MAP ? field->children[0].children
                                                                    : field->children;
     for (int32_t i = 0; i < node->n_children; i++) {
-        tie(&node->children[i], &children[i]);
+        tie(schema, &node->children[i], &children[i]);
     }
 }
 
@@ -426,7 +429,7 @@ static oc_status finish_schema(const oci_parquet_metadata *metadata, oci_field *
     OC_TRY(oci_schema_create(fields, schema->n_nodes, pairs, size, &schema->arrow, err));
     OC_TRY(oci_schema_working(schema->arrow, &schema->working, err));
     for (int32_t i = 0; i < schema->n_nodes; i++) {
-        tie(&schema->nodes[i], &schema->working->fields[i]);
+        tie(schema, &schema->nodes[i], &schema->working->fields[i]);
     }
     return OC_OK;
 }

@@ -63,6 +63,7 @@ typedef enum oci_parquet_node_kind {
 
 typedef struct oci_parquet_leaf {
     const oci_parquet_element *element; /* physical type, type length, precision, scale */
+    const oci_field *field;             /* that of its node */
     const char *path;                   /* "tags.list.element", NUL-terminated */
     int16_t max_definition;
     int16_t max_repetition;
