@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the first seeds of the IPC fuzz targets to fuzz/corpus: small streams and files of every
-type, by pyarrow; and small spill files, by our own tool spill_seeds (build/dev). What fuzzing adds
+"""Writes the first seeds of the IPC and Parquet fuzz targets to fuzz/corpus: small streams and files
+of every type, by pyarrow; and small spill files, by our own tool spill_seeds (build/dev). What fuzzing adds
 later lies beside them under other names."""
 import decimal
 import pathlib
@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "fuzz/corpus"
@@ -72,6 +73,21 @@ def serialize_with_checksums():
     return sink.getvalue().to_pybytes()
 
 
+def serialize_parquet(table, number):
+    """A whole file with page indexes, or the footer alone; with and without the Arrow schema. None: not all types
+    can be written."""
+    sink = pa.BufferOutputStream()
+    try:
+        with pq.ParquetWriter(sink, table.schema, write_page_index=True, store_schema=number % 2 == 0,
+                              data_page_version="2.0" if number % 4 == 0 else "1.0") as writer:
+            writer.write_table(table)
+            writer.write_table(table.slice(1))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return None
+    file = sink.getvalue().to_pybytes()
+    return file if number % 3 else file[-8 - int.from_bytes(file[-8:-4], "little"):-8]
+
+
 def put(target, name, data):
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,6 +104,8 @@ def main():
         file = serialize(table, True, codec)
         put("file_fuzz", f"seed-{number:02}-{name}", file[6:-6] + choice)
         put("message_fuzz", f"seed-{number:02}-{name}", stream)
+        if parquet := serialize_parquet(table, number):
+            put("parquet_metadata_fuzz", f"seed-{number:02}-{name}", parquet)
     put("message_fuzz", "seed-25-checksums", serialize_with_checksums())
     (CORPUS / "run_fuzz").mkdir(parents=True, exist_ok=True)
     subprocess.run([ROOT / "build/dev/spill_seeds", CORPUS / "run_fuzz"], check=True)

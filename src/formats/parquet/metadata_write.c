@@ -163,7 +163,7 @@ static void write_column(oci_thrift_writer *w, const oci_parquet_column_chunk *c
 {
     oci_thrift_write_i32(w, 1, (int32_t)chunk->type);
     oci_thrift_write_list(w, 2, OCI_THRIFT_I32, __builtin_popcount(chunk->encodings));
-    for (int encoding = 0; encoding < OCI_PARQUET_ENCODINGS; encoding++) {
+    for (int encoding = 0; encoding < 32; encoding++) {
         if ((chunk->encodings >> encoding & 1) != 0) {
             oci_thrift_write_element_int(w, encoding);
         }

@@ -34,6 +34,7 @@ static void what_is_written_is_read(void **state)
     for (int i = 0; i < 20; i++) {
         oci_thrift_write_element_int(&w, i * 1000);
     }
+    oci_thrift_write_i32(&w, 1000, 7);
     oci_thrift_write_end(&w);
     assert_int_equal(w.status, OC_OK);
 
@@ -58,6 +59,7 @@ static void what_is_written_is_read(void **state)
     for (int i = 0; i < 20; i++) {
         assert_int_equal(oci_thrift_element_int(&r), i * 1000);
     }
+    assert_true(oci_thrift_next(&r, &f) && f.id == 1000 && oci_thrift_int32(&r, &f) == 7);
     assert_false(oci_thrift_next(&r, &f));
     assert_null(r.problem);
     assert_int_equal(r.at, text.length);

@@ -35,8 +35,13 @@ static void put_zigzag(oci_thrift_writer *w, int64_t value)
 static void put_field(oci_thrift_writer *w, int16_t id, oci_thrift_type type)
 {
     int16_t *last = &w->last_ids[w->depth];
-    assert(id > *last && id - *last < 16); /* fields of Parquet are written in order and are near */
-    put_byte(w, (uint8_t)((id - *last) << 4 | (int)type));
+    int step = id - *last;
+    if (step > 0 && step < 16) {
+        put_byte(w, (uint8_t)(step << 4 | (int)type));
+    } else {
+        put_byte(w, (uint8_t)type);
+        put_zigzag(w, id);
+    }
     *last = id;
 }
 
