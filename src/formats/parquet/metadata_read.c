@@ -266,10 +266,7 @@ static void parse_row_groups(oci_parquet_parser *p, const oci_thrift_field *fiel
     }
     p->arena = kept;
     oci_parquet_arena_free(&scratch);
-    if (p->thrift.problem == NULL && rows != metadata->n_rows && metadata->n_rows != 0) {
-        oci_thrift_fail(&p->thrift, "the rows of the row groups are not those of the file");
-    }
-    metadata->n_rows = rows; /* parquet-rs 0.3 wrote 0 */
+    metadata->n_rows = rows;
 }
 
 static void parse_column_orders(oci_parquet_parser *p, const oci_thrift_field *list,
@@ -300,11 +297,12 @@ static oc_status parse_footer(oci_parquet_metadata *metadata, oc_error *err)
         .arena = &metadata->arena,
         .err = err};
     oci_thrift_field field = {0};
+    int64_t rows = 0;
     while (oci_thrift_next(&p.thrift, &field)) {
         switch (field.id) {
         case 1: metadata->version = oci_thrift_int32(&p.thrift, &field); break;
         case 2: parse_schema(&p, &field, metadata); break;
-        case 3: metadata->n_rows = oci_thrift_int(&p.thrift, &field); break;
+        case 3: rows = oci_thrift_int(&p.thrift, &field); break;
         case 4: parse_row_groups(&p, &field, metadata); break;
         case 5:
             oci_parquet_parse_key_values(&p, &field, &metadata->n_key_values,
@@ -318,7 +316,7 @@ static oc_status parse_footer(oci_parquet_metadata *metadata, oc_error *err)
     if (p.thrift.problem == NULL && metadata->n_elements == 0) {
         oci_thrift_fail(&p.thrift, "it has no schema");
     }
-    if (p.thrift.problem == NULL && metadata->row_groups == NULL && metadata->n_rows != 0) {
+    if (p.thrift.problem == NULL && rows != metadata->n_rows && rows != 0) { /* parquet-rs 0.3: 0 */
         oci_thrift_fail(&p.thrift, "the rows of the row groups are not those of the file");
     }
     return oci_parquet_parser_finish(&p, "the footer");
