@@ -232,6 +232,52 @@ static oc_status cut_text(oci_binder *binder, oci_expr *text, int32_t length, in
     return call(binder, "left", args, 2, location, out, err);
 }
 
+/* The unit that INTERVAL '90' DAY gives a number: the last of the fields behind it; NULL when there are none. */
+static const char *interval_unit(const PgQuery__TypeName *type)
+{
+    /* From PostgreSQL's INTERVAL_MASK; all bits are set when only digits of seconds are given. */
+    static const struct {
+        int32_t bit;
+        const char *unit;
+    } fields[] = {{1 << 12, "second"}, {1 << 11, "minute"}, {1 << 10, "hour"},
+                  {1 << 3, "day"},     {1 << 1, "month"},   {1 << 2, "year"}};
+    if (type->n_names == 0 || strcmp(string_of(type->names[type->n_names - 1]), "interval") != 0 ||
+        type->n_typmods == 0 || type->typmods[0]->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+        type->typmods[0]->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL) {
+        return NULL;
+    }
+    int32_t mask = type->typmods[0]->a_const->ival->ival;
+    for (size_t i = 0; mask != 0x7FFF && i < sizeof fields / sizeof fields[0]; i++) {
+        if ((mask & fields[i].bit) != 0) {
+            return fields[i].unit;
+        }
+    }
+    return NULL;
+}
+
+/* INTERVAL '90' DAY: a text that is a number gets the unit; others have units of their own. */
+static oc_status bind_cast_argument(oci_binder *binder, const oci_scope *scope,
+                                    const PgQuery__TypeCast *cast, oci_expr **out, oc_error *err)
+{
+    char text[64];
+    const char *unit = interval_unit(cast->type_name);
+    const PgQuery__Node *arg = cast->arg;
+    if (unit == NULL || arg->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+        arg->a_const->val_case != PG_QUERY__A__CONST__VAL_SVAL) {
+        return oci_bind_expr(binder, scope, arg, out, err);
+    }
+    const char *number = arg->a_const->sval->sval;
+    if (number[strspn(number, "+-.0123456789 ")] != '\0' ||
+        strchr(number + strspn(number, " +-"), '-') != NULL) { /* '1-2': years and months */
+        return oci_bind_expr(binder, scope, arg, out, err);
+    }
+    int length = snprintf(text, sizeof text, "%s %s", number, unit);
+    if (length >= (int)sizeof text) {
+        return oci_bind_expr(binder, scope, arg, out, err);
+    }
+    return oci_expr_text(text, length, arg->a_const->location, out, err);
+}
+
 static oc_status bind_cast(oci_binder *binder, const oci_scope *scope,
                            const PgQuery__TypeCast *cast, oci_expr **out, oc_error *err)
 {
@@ -239,7 +285,7 @@ static oc_status bind_cast(oci_binder *binder, const oci_scope *scope,
     int32_t length = -1;
     oci_expr *arg;
     OC_TRY(bind_type(binder, cast->type_name, &type, &length, err));
-    OC_TRY(oci_bind_expr(binder, scope, cast->arg, &arg, err));
+    OC_TRY(bind_cast_argument(binder, scope, cast, &arg, err));
     int32_t location = cast->location >= 0 ? cast->location : arg->position;
     OC_TRY(oci_bind_at(binder, location, oci_expr_cast(arg, &type, false, location, &arg, err)));
     if (length >= 0) {
