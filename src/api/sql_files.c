@@ -273,8 +273,9 @@ static bool has_columns(const oci_schema *schema, const char *const *names, int3
 }
 
 static oc_status file_table_read(oci_table *base, const int32_t *columns, int32_t n,
-                                 oci_stream **out, oc_error *err)
+                                 const oci_predicate *wanted, oci_stream **out, oc_error *err)
 {
+    (void)wanted; /* text and Arrow say nothing about what is in them */
     file_table *table = (file_table *)base;
     oc_context *context = oc_session_context(table->session);
     oc_read_options options = table->options;
@@ -480,8 +481,9 @@ static void picked_close(oci_stream *stream)
 }
 
 static oc_status stream_table_read(oci_table *base, const int32_t *columns, int32_t n,
-                                   oci_stream **out, oc_error *err)
+                                   const oci_predicate *wanted, oci_stream **out, oc_error *err)
 {
+    (void)wanted;
     stream_table *table = (stream_table *)base;
     if (table->stream == NULL) {
         OC_FAIL(err, OC_EINVAL, "table \"%s\" is a stream, which can be read once, and was",

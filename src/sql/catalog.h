@@ -9,6 +9,7 @@
 
 #include "arrow/stream.h"
 #include "base/env.h"
+#include "formats/predicate.h"
 
 /* Options as written: OPTIONS ('delimiter' ';', 'header' 'false') and the like. */
 typedef struct oci_option {
@@ -20,9 +21,10 @@ typedef struct oci_table oci_table; /* reference-counted */
 struct oci_table {
     const struct oci_table_ops {
         /* A stream of columns[0..n) of the schema, in this order. `env` and everything else is that
-         * of the session at the time. */
-        oc_status (*open)(oci_table *self, const int32_t *columns, int32_t n, oci_stream **out,
-                          oc_error *err);
+         * of the session at the time. Rows that cannot match `wanted` (NULL: all can) may be left
+         * out; it lives longer than the stream. */
+        oc_status (*open)(oci_table *self, const int32_t *columns, int32_t n,
+                          const oci_predicate *wanted, oci_stream **out, oc_error *err);
         void (*destroy)(oci_table *self);
     } * ops;
     char *name; /* for messages and EXPLAIN: "lineitem", "data/x.csv" */

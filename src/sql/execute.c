@@ -80,7 +80,12 @@ static oc_status open_scan(const oci_execution *execution, const oci_relational 
                            oci_plan *plan, oci_stream **out, oc_error *err)
 {
     (void)execution;
-    OC_TRY(plan->table->ops->open(plan->table, plan->columns, plan->schema->n_fields, out, err));
+    oci_scan_predicate_deinit(&plan->wanted);
+    if (plan->filter != NULL) {
+        OC_TRY(oci_scan_predicate_make(plan->filter, plan->columns, &plan->wanted, err));
+    }
+    OC_TRY(plan->table->ops->open(plan->table, plan->columns, plan->schema->n_fields,
+                                  plan->wanted.nodes, out, err));
     OC_TRY(oci_working_open(common, *out, out, err));
     if (plan->filter != NULL) {
         OC_TRY(oci_filter_open(common, *out, plan->filter, out, err));

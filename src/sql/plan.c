@@ -50,6 +50,7 @@ void oci_plan_destroy(oci_plan *plan)
         free((void *)(uintptr_t)plan->aggregates[i].separator);
         free((void *)(uintptr_t)plan->aggregates[i].name);
     }
+    oci_scan_predicate_deinit(&plan->wanted);
     oci_expr_release(plan->filter);
     oci_table_release(plan->table);
     oci_schema_release(plan->schema);

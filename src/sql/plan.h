@@ -9,6 +9,7 @@
 #include "expr/expr.h"
 #include "ops/aggregate/aggregate.h"
 #include "sql/catalog.h"
+#include "sql/scan_predicate.h"
 
 typedef enum oci_plan_kind {
     OCI_PLAN_SCAN,   /* a table: `columns` of it, then the rows for which `filter` is true */
@@ -35,10 +36,11 @@ struct oci_plan {
     int32_t n_exprs;
     int64_t n_rows; /* VALUES */
 
-    oci_table *table;   /* SCAN, retained */
-    int32_t *columns;   /* SCAN: of the table, schema->n_fields of them */
-    oci_expr *filter;   /* SCAN, or NULL */
-    int64_t scan_limit; /* SCAN: nobody reads more rows than this; -1 */
+    oci_table *table;          /* SCAN, retained */
+    int32_t *columns;          /* SCAN: of the table, schema->n_fields of them */
+    oci_expr *filter;          /* SCAN, or NULL */
+    oci_scan_predicate wanted; /* SCAN: what the filter says to the table; made when it is opened */
+    int64_t scan_limit;        /* SCAN: nobody reads more rows than this; -1 */
 
     int32_t *keys; /* GROUP: columns of the input */
     int32_t n_keys;

@@ -10,12 +10,13 @@
 #include "sql/statement.h"
 #include "support/batch_maker.h"
 
-static oc_status no_rows(oci_table *self, const int32_t *columns, int32_t n, oci_stream **out,
-                         oc_error *err)
+static oc_status no_rows(oci_table *self, const int32_t *columns, int32_t n,
+                         const oci_predicate *wanted, oci_stream **out, oc_error *err)
 {
     (void)self;
     (void)columns;
     (void)n;
+    (void)wanted;
     (void)out;
     OC_FAIL(err, OC_EUNSUPPORTED, "nothing to read");
 }

@@ -13,11 +13,12 @@ static void require(bool condition)
     }
 }
 
-static oc_status table_open(oci_table *self, const int32_t *columns, int32_t n, oci_stream **out,
-                            oc_error *err)
+static oc_status table_open(oci_table *self, const int32_t *columns, int32_t n,
+                            const oci_predicate *wanted, oci_stream **out, oc_error *err)
 {
     (void)columns;
     (void)n;
+    (void)wanted;
     (void)out;
     OC_FAIL(err, OC_EIO, "%s has no rows to read", self->name);
 }
