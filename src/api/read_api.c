@@ -15,6 +15,7 @@
 #include "api/files.h"
 #include "api/spill_input.h"
 #include "formats/csv.h"
+#include "formats/parquet/parquet_reader.h"
 #include "ipc/reader.h"
 #include "spill/run_summary.h"
 
@@ -28,6 +29,7 @@ typedef struct files_stream {
     char **select;
     char *null_text;
     oci_schema *declared; /* CSV: declared columns, or NULL */
+    oci_read_hints hints;
     oci_stream *current;
 } files_stream;
 
@@ -174,6 +176,41 @@ static oc_status open_arrow(files_stream *self, oci_file *file, oci_stream **out
 }
 
 /* Takes the file. */
+static oc_status open_parquet(files_stream *self, oci_file *file, oci_stream **out, oc_error *err)
+{
+    oc_context *context = self->context;
+    oci_parquet_read_options options = {.predicate = self->hints.wanted,
+                                        .bytes_read = &context->progress.input_bytes};
+    oci_schema *schema = NULL;
+    int32_t *indices = NULL;
+    oc_status status = OC_OK;
+    if (!file->seekable) {
+        status = OC_SET(err, OC_EUNSUPPORTED,
+                        "could not read %s: Parquet is read by name and not from a pipe, since its "
+                        "metadata lies at the end",
+                        file->name);
+    } else if (self->select != NULL) {
+        indices = calloc(self->options.n_select + 1, sizeof *indices);
+        status = indices == NULL
+                     ? OC_SET(err, OC_ENOMEM, "could not open \"%s\": out of memory", file->name)
+                     : oci_parquet_read_schema(file, context->scan, &schema, err);
+        if (status == OC_OK) {
+            status = find_columns(self, schema, indices, err);
+        }
+        oci_schema_release(schema);
+        options.columns = indices;
+        options.n_columns = self->hints.counts_only ? 0 : (int32_t)self->options.n_select;
+    }
+    if (status == OC_OK) {
+        status = oci_parquet_reader_open(&context->env, file, &options, context->scan, out, err);
+    } else {
+        oci_close(file, NULL);
+    }
+    free(indices);
+    return status;
+}
+
+/* Takes the file. */
 static oc_status open_arrow_or_spill(files_stream *self, const char *path, oci_file *file,
                                      oci_stream **out, oc_error *err)
 {
@@ -211,10 +248,7 @@ static oc_status open_file(files_stream *self, const char *path, oci_stream **ou
     }
     case OC_FORMAT_ARROW:
     case OC_FORMAT_ARROWS: return open_arrow_or_spill(self, path, file, out, err);
-    case OC_FORMAT_PARQUET:
-        oci_close(file, NULL);
-        OC_FAIL(err, OC_EUNSUPPORTED, "file \"%s\" is a Parquet file, which is not supported yet",
-                path);
+    case OC_FORMAT_PARQUET: return open_parquet(self, file, out, err);
     default:
         oci_close(file, NULL);
         OC_FAIL(err, OC_EUNSUPPORTED,
@@ -314,7 +348,8 @@ static void note_total(oc_context *context, char *const *paths, size_t n_paths)
 }
 
 static oc_status open_files(oc_context *context, const char *const *paths, size_t n_paths,
-                            const oc_read_options *options, files_stream **out, oc_error *err)
+                            const oc_read_options *options, const oci_read_hints *hints,
+                            files_stream **out, oc_error *err)
 {
     if (n_paths == 0) {
         OC_FAIL(err, OC_EINVAL, "no input file given");
@@ -325,6 +360,7 @@ static oc_status open_files(oc_context *context, const char *const *paths, size_
     }
     self->base = (oci_stream){.next = files_next, .close = files_close};
     self->context = context;
+    self->hints = hints != NULL ? *hints : (oci_read_hints){.wanted = NULL};
     self->options = (oc_read_options)OC_READ_OPTIONS_INIT;
     oc_status status = OC_OK;
     if (options != NULL) {
@@ -360,11 +396,12 @@ static bool is_selected(const files_stream *self)
 }
 
 oc_status oci_read_files(oc_context *context, const char *const *paths, size_t n_paths,
-                         const oc_read_options *options, oci_stream **out, oc_error *err)
+                         const oc_read_options *options, const oci_read_hints *hints,
+                         oci_stream **out, oc_error *err)
 {
     files_stream *self;
     atomic_store(&context->progress.phase, "reading");
-    OC_TRY(open_files(context, paths, n_paths, options, &self, err));
+    OC_TRY(open_files(context, paths, n_paths, options, hints, &self, err));
     note_total(context, self->paths, self->n_paths);
     *out = &self->base;
     return OC_OK;
@@ -378,7 +415,7 @@ oc_status oc_read_files(oc_context *context, const char *const *paths, size_t n_
     files_stream *self;
     atomic_store(&context->progress.phase,
                  "reading"); /* a CSV sample from a slow pipe takes its time */
-    OC_TRY(open_files(context, paths, n_paths, options, &self, error));
+    OC_TRY(open_files(context, paths, n_paths, options, NULL, &self, error));
     note_total(context, self->paths, self->n_paths);
     if (is_selected(self)) {
         return oci_context_export(context, &self->base, self->base.schema, output, error);

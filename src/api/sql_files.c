@@ -168,15 +168,12 @@ static oc_status parse_format(const char *name, oc_format *out, oc_error *err)
     if (name == NULL) {
         return OC_OK;
     }
-    if (strcasecmp(name, "parquet") == 0) {
-        OC_FAIL(err, OC_EUNSUPPORTED, "Parquet is not supported yet");
-    }
     if (strcasecmp(name, "arrow") == 0 || strcasecmp(name, "ipc") == 0) {
         return OC_OK; /* file and stream format are told apart by their first bytes */
     }
     if (!oc_format_parse(name, out)) {
-        OC_FAIL(err, OC_EINVAL, "unknown format \"%s\"; there are csv, tsv, tbl, arrow, arrows",
-                name);
+        OC_FAIL(err, OC_EINVAL,
+                "unknown format \"%s\"; there are csv, tsv, tbl, arrow, arrows, parquet", name);
     }
     return OC_OK;
 }
@@ -275,7 +272,6 @@ static bool has_columns(const oci_schema *schema, const char *const *names, int3
 static oc_status file_table_read(oci_table *base, const int32_t *columns, int32_t n,
                                  const oci_predicate *wanted, oci_stream **out, oc_error *err)
 {
-    (void)wanted; /* text and Arrow say nothing about what is in them */
     file_table *table = (file_table *)base;
     oc_context *context = oc_session_context(table->session);
     oc_read_options options = table->options;
@@ -293,8 +289,9 @@ static oc_status file_table_read(oci_table *base, const int32_t *columns, int32_
     bool is_all = has_columns(base->schema, names, n);
     options.select = is_all || names[0] == NULL ? NULL : names;
     options.n_select = options.select == NULL ? 0 : n == 0 ? 1 : (size_t)n;
+    oci_read_hints hints = {.wanted = wanted, .counts_only = n == 0};
     oc_status status = oci_read_files(context, (const char *const *)table->paths, table->n_paths,
-                                      &options, out, err);
+                                      &options, &hints, out, err);
     if (status == OC_OK && !has_columns((*out)->schema, names, n)) {
         status = pick(context, *out, names, n, out, err);
     }
@@ -311,7 +308,7 @@ static oc_status find_schema(file_table *table, oc_error *err)
     oci_stream *stream;
     oc_context *context = oc_session_context(table->session);
     OC_TRY(oci_read_files(context, (const char *const *)table->paths, table->n_paths,
-                          &table->options, &stream, err));
+                          &table->options, NULL, &stream, err));
     table->base.schema = oci_schema_retain(stream->schema);
     oci_stream_close(stream);
     return OC_OK;
@@ -337,10 +334,6 @@ static oc_status fill_table(file_table *table, const char *pattern, const char *
     table->options = (oc_read_options)OC_READ_OPTIONS_INIT;
     table->options.columns = table->columns;
     OC_TRY(parse_format(format, &table->options.format, err));
-    if (format == NULL && ends_with(pattern, ".parquet")) {
-        OC_FAIL(err, OC_EUNSUPPORTED, "could not open \"%s\": Parquet is not supported yet",
-                pattern);
-    }
     for (int32_t i = 0; i < n_options; i++) {
         OC_TRY(read_option(table, &options[i], err));
     }

@@ -203,6 +203,7 @@ static const oci_cli_choice input_formats[] = {
     {"tbl", OC_FORMAT_TBL},
     {"arrow", OC_FORMAT_ARROW},
     {"arrows", OC_FORMAT_ARROWS},
+    {"parquet", OC_FORMAT_PARQUET},
     {NULL, 0},
 };
 static const oci_cli_choice output_formats[] = {

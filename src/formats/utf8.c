@@ -2,8 +2,10 @@
  * in them: a table that is one column off in a rare script is no harm. */
 #include "formats/utf8.h"
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "base/bits.h"
 
 int oci_utf8_decode(const uint8_t *text, int64_t length, uint32_t *code)
 {
@@ -29,6 +31,31 @@ int oci_utf8_decode(const uint8_t *text, int64_t length, uint32_t *code)
     }
     *code = value;
     return n;
+}
+
+bool oci_utf8_is_valid(const uint8_t *text, int64_t length)
+{
+    int64_t at = 0;
+    while (at < length) {
+        uint64_t words[4];
+        while (length - at >= (int64_t)sizeof words) {
+            memcpy(words, text + at, sizeof words);
+            if (((words[0] | words[1] | words[2] | words[3]) & UINT64_C(0x8080808080808080)) != 0) {
+                break;
+            }
+            at += (int64_t)sizeof words;
+        }
+        /* One stretch the slow way: up to the next place where words are worth it. */
+        for (int64_t end = oci_min64(length, at + (int64_t)sizeof words); at < end;) {
+            uint32_t code;
+            int n = oci_utf8_decode(text + at, length - at, &code);
+            if (n == 0) {
+                return false;
+            }
+            at += n;
+        }
+    }
+    return true;
 }
 
 typedef struct {

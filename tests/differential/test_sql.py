@@ -5,7 +5,6 @@ does not matter:
 - integer division (DuckDB's `/` gives floats), so there is none
 - where nulls come without NULLS FIRST or LAST, so it is always said
 - the same expression twice in ROLLUP or CUBE: one key in PostgreSQL and here, two in DuckDB
-- ROLLUP and CUBE over no rows: a row for the total in DuckDB, none here
 - types of sums and averages; values are compared as numbers, floats to 9 digits
 
 OUTCORE_SLOW=1 tries many more.
@@ -255,8 +254,6 @@ def test_answers_equal_those_of_duckdb(tmp_path, seed):
         for query, wanted, got in zip(queries, expected, answers):
             if isinstance(got, str):
                 pytest.fail(f"seed {seed}, {settings}: {query}\n{got}", pytrace=False)
-            if not got and ("ROLLUP" in query or "CUBE" in query):
-                continue  # no rows: the total of nothing is a row in DuckDB
             same = got == wanted if "ORDER BY" in query else (collections.Counter(got) ==
                                                              collections.Counter(wanted))
             if not same:
