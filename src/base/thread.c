@@ -33,6 +33,18 @@ const oci_threads *oci_system_threads(void)
     return &threads;
 }
 
+static _Thread_local uintptr_t borrowed_identity;
+
+uintptr_t oci_thread_identity(void)
+{
+    return borrowed_identity != 0 ? borrowed_identity : (uintptr_t)&borrowed_identity;
+}
+
+void oci_thread_go_by(uintptr_t identity)
+{
+    borrowed_identity = identity;
+}
+
 typedef struct stack_call {
     void (*body)(void *arg);
     void *arg;

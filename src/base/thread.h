@@ -23,6 +23,12 @@ const oci_threads *oci_system_threads(void);
  * its input. Of the stack only what is touched takes memory. false: there is no such thread to be had. */
 bool oci_run_with_stack(size_t bytes, void (*body)(void *arg), void *arg);
 
+/* A value that differs from thread to thread and is never 0. A thread that works for another one, which waits for it,
+ * may go by that one's until it is done (0: its own again): who is asked to give memory back looks at it to tell
+ * whether it is asked from inside its own call. */
+uintptr_t oci_thread_identity(void);
+void oci_thread_go_by(uintptr_t identity);
+
 typedef struct oci_clock {
     int64_t (*now_ns)(void *self); /* monotonic */
     void *self;

@@ -5,6 +5,7 @@ import datetime
 import decimal
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -222,3 +223,20 @@ def test_damaged_files_end_cleanly(path, tmp_path):
     copy.write_bytes(path.read_bytes())
     done, _ = read(copy, "-m", "64m")
     assert done.returncode in (0, CODE_DATA, CODE_BUDGET), f"{describe_exit(done.returncode)}: {done.stderr}"
+
+
+def test_the_limit_that_is_named_for_pages_is_enough(tmp_path):
+    path = tmp_path / "pages.parquet"
+    n = 60_000
+    table = pa.table({f"c{i}": [k * 7919 % n + i for k in range(n)] for i in range(12)})
+    pq.write_table(table, path, use_dictionary=False, data_page_size=1 << 20, compression="zstd")
+
+    def run(limit):
+        sql = f"SELECT * FROM '{path}' ORDER BY c0"
+        return subprocess.run([BINARY, "-m", str(limit), "--format", "null", "-c", sql], capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+    done = run(1 << 20)
+    assert done.returncode == CODE_BUDGET and done.stderr.count("is enough") == 1, done.stderr
+    number = float(re.search(r"a limit of ([\d.]+) MiB is enough", done.stderr).group(1))
+    done = run(int(number * (1 << 20)))
+    assert done.returncode == 0, done.stderr

@@ -73,6 +73,12 @@ void oci_parquet_leaf_reader_deinit(oci_parquet_leaf_reader *r)
     }
 }
 
+int64_t oci_parquet_leaf_reader_bytes(const oci_parquet_leaf_reader *r)
+{
+    int64_t dictionary = r->dictionary != NULL ? r->dictionary->block_bytes : 0;
+    return r->pages.window_room + r->pages.page_room + dictionary;
+}
+
 /* ---- pages ----------------------------------------------------------------------------------- */
 
 static oc_status check_dictionary(oci_parquet_leaf_reader *r, oc_error *err)

@@ -38,6 +38,9 @@ OC_NODISCARD oc_status oci_parquet_leaf_reader_start(oci_parquet_leaf_reader *r,
                                                      oc_error *err);
 void oci_parquet_leaf_reader_deinit(oci_parquet_leaf_reader *r);
 
+/* What it holds: window, page, dictionary. */
+int64_t oci_parquet_leaf_reader_bytes(const oci_parquet_leaf_reader *r);
+
 /* Sees to it that entries are at hand (page_left > 0), unless the chunk is at its end (page_left == 0). Its counts are
  * checked there. */
 OC_NODISCARD oc_status oci_parquet_leaf_reader_fill(oci_parquet_leaf_reader *r, oc_error *err);

@@ -1,10 +1,12 @@
 /* See parquet_reader.h. Lists of columns come from malloc: they grow with the schema. */
 #include "formats/parquet/parquet_reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bits.h"
-#include "formats/parquet/column_reader.h"
+#include "base/text.h"
+#include "formats/parquet/column_team.h"
 #include "formats/parquet/prune.h"
 
 /* All windows together take about this part of the limit. */
@@ -24,7 +26,9 @@ typedef struct parquet_stream {
     int32_t n_columns;
     int32_t *fields; /* of the file's schema */
     oci_parquet_column_reader *columns;
-    int64_t columns_below; /* children and dictionaries of all columns */
+    oci_parquet_column_team *team;
+    oci_parquet_column_task *tasks; /* n_columns */
+    int64_t columns_below;          /* children and dictionaries of all columns */
 
     /* The row group at hand. */
     oci_parquet_arena arena;
@@ -128,13 +132,32 @@ static void set_fields(oci_column *column, const oci_field *field)
     }
 }
 
+/* Each column has an owner of its buffers, which the batch keeps, and its part of `space`. */
+static oc_status prepare_tasks(parquet_stream *self, oci_batch *batch, oci_column *space,
+                               oc_error *err)
+{
+    for (int32_t i = 0; i < self->n_columns; i++) {
+        oci_batch *owner;
+        OC_TRY(oci_batch_without_columns(0, NULL, NULL, 0, &owner, err));
+        self->tasks[i] = (oci_parquet_column_task){
+            .reader = &self->columns[i], .out = &batch->columns[i], .space = space, .owner = owner};
+        OC_TRY(oci_batch_keep(batch, owner, err));
+        space += oci_parquet_columns_below(&batch->schema->fields[i]);
+    }
+    return OC_OK;
+}
+
 static oc_status read_columns(parquet_stream *self, oci_batch *batch, oci_column *space,
                               oc_error *err)
 {
     int64_t bytes = 0;
+    OC_TRY(prepare_tasks(self, batch, space, err));
+    oci_parquet_column_team_read(self->team, self->tasks, self->n_columns, batch->length);
     for (int32_t i = 0; i < self->n_columns; i++) {
-        OC_TRY(oci_parquet_column_reader_read(&self->columns[i], batch->length, &batch->columns[i],
-                                              &space, batch, err));
+        if (self->tasks[i].status != OC_OK) {
+            *err = self->tasks[i].error;
+            return self->tasks[i].status;
+        }
         set_fields(&batch->columns[i], &batch->schema->fields[i]);
         bytes += self->columns[i].read_bytes;
     }
@@ -179,12 +202,41 @@ static oc_status next_rows(parquet_stream *self, oci_batch **out, oc_error *err)
     return read_rows(self, n, out, err);
 }
 
+/* Pages differ in size, and nobody knows how large the next ones are: as if all columns had the largest page so
+ * far, and as much again for what is done with the rows. */
+static void name_limit(const parquet_stream *self, oc_error *err)
+{
+    char *advice = strstr(err->message, "; raise the memory limit");
+    int64_t request = oci_max64(0, err->needed_bytes - oci_budget_used(self->env->budget));
+    int64_t most = 2 * request;
+    int64_t n_leaves = 0;
+    for (int32_t i = 0; i < self->n_columns; i++) {
+        const oci_parquet_column_reader *column = &self->columns[i];
+        for (int32_t k = 0; k < column->n_leaves; k++) {
+            most = oci_max64(most, oci_parquet_leaf_reader_bytes(&column->leaves[k].reader));
+        }
+        n_leaves += column->n_leaves;
+    }
+    int64_t enough = oci_max64(2 * oci_budget_limit(self->env->budget), 2 * n_leaves * most);
+    char text[OCI_BYTES_TEXT];
+    if (advice != NULL) {
+        int64_t used = advice - err->message;
+        snprintf(advice, sizeof err->message - (size_t)used,
+                 ", where each of %lld columns holds a page; a limit of %s is enough",
+                 (long long)n_leaves, oci_format_bytes_up(enough, text));
+        err->needed_bytes = enough;
+    }
+}
+
 static oc_status parquet_next(oci_stream *stream, oci_batch **out, oc_error *err)
 {
     parquet_stream *self = (parquet_stream *)stream;
     *out = NULL;
     if (self->status == OC_OK) {
         self->status = next_rows(self, out, &self->error);
+        if (self->status == OC_EBUDGET) {
+            name_limit(self, &self->error);
+        }
     }
     if (self->status != OC_OK && err != NULL) {
         *err = self->error;
@@ -200,6 +252,8 @@ static void parquet_close(oci_stream *stream)
     for (int32_t i = 0; self->columns != NULL && i < self->n_columns; i++) {
         oci_parquet_column_reader_deinit(&self->columns[i]);
     }
+    oci_parquet_column_team_destroy(self->team);
+    free(self->tasks);
     free(self->columns);
     free(self->fields);
     oci_parquet_arena_free(&self->arena);
@@ -218,7 +272,8 @@ static oc_status choose_fields(parquet_stream *self, const oci_parquet_read_opti
     self->n_columns = is_all ? self->schema->n_nodes : options->n_columns;
     self->fields = calloc((size_t)self->n_columns + 1, sizeof *self->fields);
     self->columns = calloc((size_t)self->n_columns + 1, sizeof *self->columns);
-    if (self->fields == NULL || self->columns == NULL) {
+    self->tasks = calloc((size_t)self->n_columns + 1, sizeof *self->tasks);
+    if (self->fields == NULL || self->columns == NULL || self->tasks == NULL) {
         return out_of_memory(err);
     }
     for (int32_t i = 0; i < self->n_columns; i++) {
@@ -253,7 +308,7 @@ static oc_status open_columns(parquet_stream *self, const oci_parquet_read_optio
                                               &self->schema->nodes[self->fields[i]], err));
         self->columns_below += oci_parquet_columns_below(&self->working->fields[i]);
     }
-    return OC_OK;
+    return oci_parquet_column_team_create(self->env, self->n_columns, &self->team, err);
 }
 
 static oc_status init(parquet_stream *self, const oci_parquet_read_options *options, oc_error *err)

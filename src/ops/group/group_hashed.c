@@ -278,15 +278,9 @@ static void group_close(oci_stream *stream)
 
 /* ---- from input to groups -------------------------------------------------------------------- */
 
-static uintptr_t thread_identity(void)
-{
-    static _Thread_local char identity;
-    return (uintptr_t)&identity;
-}
-
 static oc_status pull(oci_group_hashed *self, oci_batch **out, oc_error *err)
 {
-    atomic_store(&self->puller, thread_identity());
+    atomic_store(&self->puller, oci_thread_identity());
     oc_status status = oci_stream_next(self->input, out, err);
     atomic_store(&self->puller, 0);
     OC_TRY(status);
@@ -458,7 +452,7 @@ static int64_t group_held(void *arg)
 static int64_t group_reclaim(void *arg, int64_t bytes)
 {
     oci_group_hashed *self = arg;
-    bool is_pulling = atomic_load(&self->puller) == thread_identity();
+    bool is_pulling = atomic_load(&self->puller) == oci_thread_identity();
     if (!is_pulling && pthread_mutex_trylock(&self->lock) != 0) {
         return 0;
     }

@@ -336,23 +336,16 @@ static oc_status add_batch(oci_sort *sort, oci_batch *batch, oc_error *err)
     return status;
 }
 
-/* A value that differs from thread to thread and is never 0. */
-static uintptr_t thread_identity(void)
-{
-    static _Thread_local char mark;
-    return (uintptr_t)&mark;
-}
-
 bool oci_sort_is_pulling(const oci_sort *sort)
 {
-    return atomic_load(&sort->puller) == thread_identity();
+    return atomic_load(&sort->puller) == oci_thread_identity();
 }
 
 /* Gets the next batch; while that runs the buffer may be spilled at the request of whoever makes
  * the batch. */
 static oc_status pull(oci_sort *sort, oci_batch **out, oc_error *err)
 {
-    atomic_store(&sort->puller, thread_identity());
+    atomic_store(&sort->puller, oci_thread_identity());
     oc_status status = oci_stream_next(sort->input, out, err);
     atomic_store(&sort->puller, 0);
     /* A spill that failed in there is the cause of what failed after it. */
