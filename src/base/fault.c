@@ -215,6 +215,11 @@ static void fault_discard(oci_file *f, int64_t offset, int64_t size)
     inner_of(f)->ops->discard(inner_of(f), offset, size);
 }
 
+static void fault_will_read(oci_file *f, int64_t offset, int64_t size)
+{
+    oci_will_read(inner_of(f), offset, size);
+}
+
 static oc_status fault_close(oci_file *f, oc_error *err)
 {
     oc_status status = OC_OK;
@@ -234,6 +239,7 @@ static const oci_file_ops fault_ops = {
     .write = fault_write,
     .size = fault_size,
     .discard = fault_discard,
+    .will_read = fault_will_read,
     .close = fault_close,
 };
 

@@ -70,6 +70,13 @@ void oci_discard(oci_file *f, int64_t offset, int64_t size)
     }
 }
 
+void oci_will_read(oci_file *f, int64_t offset, int64_t size)
+{
+    if (size > 0 && f->ops->will_read != NULL) {
+        f->ops->will_read(f, offset, size);
+    }
+}
+
 oc_status oci_close(oci_file *f, oc_error *err)
 {
     return f != NULL ? f->ops->close(f, err) : OC_OK;

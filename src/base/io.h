@@ -63,6 +63,8 @@ typedef struct oci_file_ops {
     /* Gives the disk space of a range back (hole punching); a file system that cannot is no
      * error. */
     void (*discard)(oci_file *f, int64_t offset, int64_t size);
+    /* A hint: this range will be read soon; the system may fetch it meanwhile. May be NULL. */
+    void (*will_read)(oci_file *f, int64_t offset, int64_t size);
     oc_status (*close)(oci_file *f, oc_error *err); /* also frees the struct, even when it fails */
 } oci_file_ops;
 
@@ -87,6 +89,7 @@ OC_NODISCARD oc_status oci_read_full(oci_file *f, void *buf, int64_t size, int64
 OC_NODISCARD oc_status oci_write(oci_file *f, const void *buf, int64_t size, oc_error *err);
 OC_NODISCARD oc_status oci_file_size(oci_file *f, int64_t *out, oc_error *err);
 void oci_discard(oci_file *f, int64_t offset, int64_t size);
+void oci_will_read(oci_file *f, int64_t offset, int64_t size);
 /* NULL is fine. Reports a failed close (data may be lost). */
 oc_status oci_close(oci_file *f, oc_error *err);
 

@@ -160,6 +160,11 @@ static void posix_discard(oci_file *f, int64_t offset, int64_t size)
     (void)ignored;
 }
 
+static void posix_will_read(oci_file *f, int64_t offset, int64_t size)
+{
+    (void)posix_fadvise(f->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+}
+
 static oc_status posix_close(oci_file *f, oc_error *err)
 {
     oc_status status = OC_OK;
@@ -184,6 +189,7 @@ static const oci_file_ops posix_ops = {
     .write = posix_write,
     .size = posix_size,
     .discard = posix_discard,
+    .will_read = posix_will_read,
     .close = posix_close,
 };
 

@@ -105,6 +105,11 @@ static void throttled_discard(oci_file *f, int64_t offset, int64_t size)
     inner_of(f)->ops->discard(inner_of(f), offset, size);
 }
 
+static void throttled_will_read(oci_file *f, int64_t offset, int64_t size)
+{
+    oci_will_read(inner_of(f), offset, size);
+}
+
 static oc_status throttled_close(oci_file *f, oc_error *err)
 {
     oc_status status = inner_of(f)->ops->close(inner_of(f), err);
@@ -119,6 +124,7 @@ static const oci_file_ops throttled_ops = {
     .write = throttled_write,
     .size = throttled_size,
     .discard = throttled_discard,
+    .will_read = throttled_will_read,
     .close = throttled_close,
 };
 

@@ -130,6 +130,8 @@ static oc_status fill_window(oci_parquet_page_reader *r, int64_t size, oc_error 
     r->window_start = r->at;
     OC_TRY(oci_pread_exact(r->file, r->window + held, wanted - held, r->window_end, err));
     r->window_end += wanted - held;
+    /* What comes next is fetched while this is decoded. */
+    oci_will_read(r->file, r->window_end, oci_min64(r->window_wish, r->end - r->window_end));
     if (r->bytes_read != NULL) {
         atomic_fetch_add(r->bytes_read, wanted - held);
     }

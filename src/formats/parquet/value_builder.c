@@ -27,7 +27,7 @@ oc_status oci_parquet_block_grow(oci_mem *mem, oci_parquet_block *block, int64_t
     }
     bytes = oci_max64(bytes, block->bytes + block->bytes / 2);
     OC_TRY(oci_mem_alloc(mem, bytes, &larger, err));
-    if (used > 0) {
+    if (block->data != NULL) {
         memcpy(larger, block->data, (size_t)used);
     }
     oci_mem_free(mem, block->data, block->bytes);
