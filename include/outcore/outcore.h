@@ -62,11 +62,15 @@ OC_API const char *oc_version(void);
 
 typedef enum oc_codec {
     /* Outcore chooses. Spill files: for each block what costs least time in all, from what
-     * compressing, the disk and reading back are seen to take. Arrow output: none. */
+     * compressing, the disk and reading back are seen to take. Arrow output: none. Parquet: zstd. */
     OC_CODEC_AUTO = 0,
     OC_CODEC_NONE,
-    OC_CODEC_LZ4, /* LZ4 frame */
-    OC_CODEC_ZSTD
+    OC_CODEC_LZ4, /* LZ4 frame; in Parquet LZ4_RAW */
+    OC_CODEC_ZSTD,
+    /* Parquet only. */
+    OC_CODEC_SNAPPY,
+    OC_CODEC_GZIP,
+    OC_CODEC_BROTLI
 } oc_codec;
 
 /* How columns lie in spill files, before a codec sees them; see docs/spill-format.md. */
@@ -271,12 +275,17 @@ OC_API OC_NODISCARD oc_status oc_read_files(oc_context *context, const char *con
 typedef struct oc_write_options {
     size_t struct_size;
     oc_format format;
-    oc_codec codec;        /* Arrow formats: body compression; AUTO = none */
+    oc_codec codec;        /* Arrow formats: body compression, AUTO = none; Parquet: AUTO = zstd */
     char delimiter;        /* CSV: 0 = , (or tab for TSV) */
     int32_t header;        /* CSV: 0 or 1 = yes, 2 = no */
     const char *null_text; /* CSV and table; NULL = empty (table: NULL) */
     int32_t table_width;   /* TABLE: characters a line; 0 = 80 */
     int64_t max_rows;      /* TABLE: rows shown, the rest is counted; 0 = 40, -1 = all */
+    int32_t codec_level;   /* Parquet: of zstd, gzip, brotli; 0 = the codec's default */
+    /* Parquet: most rows of a row group (0 = 1,048,576), and its bytes (0 = 128 MiB); it is smaller when the
+     * memory limit wants it so. */
+    int64_t row_group_rows;
+    int64_t row_group_bytes;
 } oc_write_options;
 
 #define OC_WRITE_OPTIONS_INIT OC_STRUCT_INIT(oc_write_options)

@@ -3,6 +3,7 @@
 #include "api/sql_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>
 #include <stdio.h>
@@ -314,13 +315,6 @@ static oc_status find_schema(file_table *table, oc_error *err)
     return OC_OK;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text);
-    size_t m = strlen(end);
-    return n >= m && strcasecmp(text + n - m, end) == 0;
-}
-
 static oc_status fill_table(file_table *table, const char *pattern, const char *format,
                             const char *columns, const oci_option *options, int32_t n_options,
                             oc_error *err)
@@ -376,6 +370,46 @@ static oc_status open_table(void *self, const char *pattern, const char *format,
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* A codec by name, for zstd, gzip and brotli with a level in brackets, as in "zstd(3)". */
+static oc_status codec_of(const char *value, oc_write_options *options, oc_error *err)
+{
+    static const struct {
+        const char *name;
+        oc_codec codec;
+    } codecs[] = {
+        {"none", OC_CODEC_NONE},     {"uncompressed", OC_CODEC_NONE}, {"lz4", OC_CODEC_LZ4},
+        {"lz4_raw", OC_CODEC_LZ4},   {"lz4_frame", OC_CODEC_LZ4},     {"zstd", OC_CODEC_ZSTD},
+        {"snappy", OC_CODEC_SNAPPY}, {"gzip", OC_CODEC_GZIP},         {"brotli", OC_CODEC_BROTLI},
+    };
+    size_t length = strcspn(value, "(");
+    for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
+        if (strlen(codecs[i].name) == length && strncasecmp(value, codecs[i].name, length) == 0) {
+            options->codec = codecs[i].codec;
+            options->codec_level = value[length] == '('
+                                       ? (int32_t)strtol(value + length + 1, NULL, 10)
+                                       : options->codec_level;
+            return OC_OK;
+        }
+    }
+    OC_FAIL(err, OC_EINVAL,
+            "unknown compression \"%s\"; there are none, lz4, zstd, and for Parquet snappy, gzip, "
+            "brotli",
+            value);
+}
+
+static oc_status count_of(const oci_option *option, int64_t *out, oc_error *err)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(option->value, &end, 10);
+    if (end == option->value || *end != '\0' || errno != 0 || value < INT32_MIN) {
+        OC_FAIL(err, OC_EINVAL, "option %s takes a whole number, not \"%s\"", option->name,
+                option->value);
+    }
+    *out = value;
+    return OC_OK;
+}
+
 static oc_status write_option(oc_write_options *options, const oci_option *option, oc_error *err)
 {
     if (strcmp(option->name, "delimiter") == 0 || strcmp(option->name, "sep") == 0) {
@@ -389,15 +423,26 @@ static oc_status write_option(oc_write_options *options, const oci_option *optio
         options->null_text = option->value;
         return OC_OK;
     }
-    if (strcmp(option->name, "compression") == 0) {
-        bool is_zstd = strncasecmp(option->value, "zstd", 4) == 0;
-        bool is_lz4 = strncasecmp(option->value, "lz4", 3) == 0;
-        options->codec = is_zstd ? OC_CODEC_ZSTD : is_lz4 ? OC_CODEC_LZ4 : OC_CODEC_NONE;
+    if (strcmp(option->name, "compression") == 0 || strcmp(option->name, "codec") == 0) {
+        return codec_of(option->value, options, err);
+    }
+    if (strcmp(option->name, "compression_level") == 0) {
+        int64_t level;
+        OC_TRY(count_of(option, &level, err));
+        options->codec_level = (int32_t)level;
         return OC_OK;
     }
-    OC_FAIL(err, OC_EINVAL,
-            "unknown option \"%s\" of COPY; there are format, delimiter, header, null, compression",
-            option->name);
+    if (strcmp(option->name, "row_group_size") == 0) {
+        return count_of(option, &options->row_group_rows, err);
+    }
+    if (strcmp(option->name, "row_group_size_bytes") == 0) {
+        return oci_parse_size(option->value, &options->row_group_bytes, err);
+    }
+    OC_FAIL(
+        err, OC_EINVAL,
+        "unknown option \"%s\" of COPY; there are format, delimiter, header, null, compression, "
+        "compression_level, row_group_size, row_group_size_bytes",
+        option->name);
 }
 
 static oc_status write_rows(void *self, oci_stream *rows, const char *path, const char *format,
@@ -410,10 +455,6 @@ static oc_status write_rows(void *self, oci_stream *rows, const char *path, cons
     bool is_arrow = format != NULL &&
                     (strcasecmp(format, "arrow") == 0 || strcasecmp(format, "ipc") == 0);
     given.format = is_stream ? OC_FORMAT_ARROWS : is_arrow ? OC_FORMAT_ARROW : given.format;
-    if (status == OC_OK && format == NULL && ends_with(path, ".parquet")) {
-        status = OC_SET(err, OC_EUNSUPPORTED,
-                        "could not write \"%s\": Parquet is not supported yet", path);
-    }
     for (int32_t i = 0; status == OC_OK && i < n_options; i++) {
         status = write_option(&given, &options[i], err);
     }

@@ -10,6 +10,7 @@
 #include "api/files.h"
 #include "base/bits.h"
 #include "base/text.h"
+#include "formats/parquet/parquet_writer.h"
 #include "formats/text_writer.h"
 #include "ipc/writer.h"
 
@@ -19,7 +20,8 @@
 /* One of the writers behind one face. */
 typedef struct sink {
     oci_ipc_writer *ipc;
-    oci_text_writer *text; /* both NULL: rows are counted only */
+    oci_text_writer *text;
+    oci_parquet_writer *parquet; /* all NULL: rows are counted only */
 } sink;
 
 static oci_codec_id body_codec(oc_codec codec)
@@ -46,6 +48,43 @@ static oc_status open_text(oc_context *context, oci_file *file, oci_schema *sche
                                 &out->text, err);
 }
 
+/* Codecs that only Parquet has. */
+static oc_status open_arrow(oc_context *context, oci_file *file, oci_schema *schema,
+                            const oc_write_options *options, sink *out, oc_error *err)
+{
+    if (options->codec > OC_CODEC_ZSTD) {
+        OC_FAIL(err, OC_EINVAL,
+                "could not write \"%s\": Arrow has no such compression; take none, lz4 or zstd",
+                file->name);
+    }
+    return oci_ipc_writer_open(&context->env, file, schema, options->format == OC_FORMAT_ARROW,
+                               body_codec(options->codec), 0, context->output, &out->ipc, err);
+}
+
+static oc_status open_parquet(oc_context *context, oci_file *file, oci_schema *schema,
+                              const oc_write_options *given, sink *out, oc_error *err)
+{
+    static const oci_parquet_codec codecs[] = {
+        [OC_CODEC_AUTO] = OCI_PARQUET_ZSTD,     [OC_CODEC_NONE] = OCI_PARQUET_UNCOMPRESSED,
+        [OC_CODEC_LZ4] = OCI_PARQUET_LZ4_RAW,   [OC_CODEC_ZSTD] = OCI_PARQUET_ZSTD,
+        [OC_CODEC_SNAPPY] = OCI_PARQUET_SNAPPY, [OC_CODEC_GZIP] = OCI_PARQUET_GZIP,
+        [OC_CODEC_BROTLI] = OCI_PARQUET_BROTLI,
+    };
+    if ((int)given->codec < 0 || given->codec > OC_CODEC_BROTLI) {
+        OC_FAIL(err, OC_EINVAL, "unknown codec %d", (int)given->codec);
+    }
+    if (given->row_group_rows < 0 || given->row_group_bytes < 0) {
+        OC_FAIL(err, OC_EINVAL, "the size of row groups must not be negative");
+    }
+    oci_parquet_write_options options = {
+        .codec = codecs[given->codec],
+        .level = given->codec_level,
+        .row_group_rows = given->row_group_rows,
+        .row_group_bytes = given->row_group_bytes,
+    };
+    return oci_parquet_writer_open(&context->env, file, schema, &options, &out->parquet, err);
+}
+
 static oc_status open_sink(oc_context *context, oci_file *file, oci_schema *schema,
                            const oc_write_options *options, sink *out, oc_error *err)
 {
@@ -61,9 +100,8 @@ static oc_status open_sink(oc_context *context, oci_file *file, oci_schema *sche
     case OC_FORMAT_TABLE:
         return open_text(context, file, schema, OCI_TEXT_TABLE, options, 0, out, err);
     case OC_FORMAT_ARROW:
-    case OC_FORMAT_ARROWS:
-        return oci_ipc_writer_open(&context->env, file, schema, options->format == OC_FORMAT_ARROW,
-                                   body_codec(options->codec), 0, context->output, &out->ipc, err);
+    case OC_FORMAT_ARROWS: return open_arrow(context, file, schema, options, out, err);
+    case OC_FORMAT_PARQUET: return open_parquet(context, file, schema, options, out, err);
     case OC_FORMAT_NULL: return OC_OK;
     default:
         OC_FAIL(err, OC_EUNSUPPORTED, "could not write \"%s\": this format can be read only",
@@ -76,6 +114,9 @@ static oc_status add_to_sink(sink *s, const oci_batch *batch, oc_error *err)
     if (s->ipc != NULL) {
         return oci_ipc_writer_add(s->ipc, batch, err);
     }
+    if (s->parquet != NULL) {
+        return oci_parquet_writer_add(s->parquet, batch, err);
+    }
     return s->text != NULL ? oci_text_writer_add(s->text, batch, err) : OC_OK;
 }
 
@@ -83,6 +124,9 @@ static oc_status finish_sink(sink *s, oc_error *err)
 {
     if (s->ipc != NULL) {
         return oci_ipc_writer_finish(s->ipc, err);
+    }
+    if (s->parquet != NULL) {
+        return oci_parquet_writer_finish(s->parquet, err);
     }
     return s->text != NULL ? oci_text_writer_finish(s->text, err) : OC_OK;
 }
@@ -132,6 +176,7 @@ static oc_status write_stream(oc_context *context, oci_stream *input, oci_file *
     }
     oci_ipc_writer_destroy(s.ipc);
     oci_text_writer_destroy(s.text);
+    oci_parquet_writer_destroy(s.parquet);
     return status;
 }
 

@@ -88,19 +88,16 @@ int oci_cli_resolve_output(const oci_cli_options *options, const char *path, oci
     if (output->path[0] == '\0') {
         return oci_cli_usage_error(options, "the name of the output file is empty");
     }
-    if (options->format == OC_FORMAT_AUTO && strcmp(extension_of(output->path), "parquet") == 0) {
-        return oci_cli_usage_error(options, "could not write \"%s\": Parquet is not supported yet",
-                                   output->path);
-    }
-
     oc_format format = choose_format(options, output);
-    if (is_arrow(format) && output->on_terminal && path == NULL) {
-        return oci_cli_usage_error(options, "will not write Arrow data to a terminal; give a file "
+    bool is_binary = is_arrow(format) || format == OC_FORMAT_PARQUET;
+    if (is_binary && output->on_terminal && path == NULL) {
+        return oci_cli_usage_error(options, "will not write binary data to a terminal; give a file "
                                             "with -o, or -o - if that is what you want");
     }
-    if (options->compression != OC_CODEC_AUTO && !is_arrow(format) && format != OC_FORMAT_AUTO) {
-        return oci_cli_usage_error(options, "--compression is for Arrow output only; the output "
-                                            "of this command is of another format");
+    if (options->compression != OC_CODEC_AUTO && !is_binary && format != OC_FORMAT_AUTO) {
+        return oci_cli_usage_error(options,
+                                   "--compression is for Arrow and Parquet output only; the output "
+                                   "of this command is of another format");
     }
     fill_write_options(options, output, format);
     return OCI_CLI_EXIT_OK;

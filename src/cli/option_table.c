@@ -197,32 +197,24 @@ static bool take_spill_codec(const oci_cli_option *option, void *field, const ch
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const oci_cli_choice input_formats[] = {
-    {"auto", OC_FORMAT_AUTO},
-    {"csv", OC_FORMAT_CSV},
-    {"tsv", OC_FORMAT_TSV},
-    {"tbl", OC_FORMAT_TBL},
-    {"arrow", OC_FORMAT_ARROW},
-    {"arrows", OC_FORMAT_ARROWS},
-    {"parquet", OC_FORMAT_PARQUET},
-    {NULL, 0},
+    {"auto", OC_FORMAT_AUTO},       {"csv", OC_FORMAT_CSV},
+    {"tsv", OC_FORMAT_TSV},         {"tbl", OC_FORMAT_TBL},
+    {"arrow", OC_FORMAT_ARROW},     {"arrows", OC_FORMAT_ARROWS},
+    {"parquet", OC_FORMAT_PARQUET}, {NULL, 0},
 };
 static const oci_cli_choice output_formats[] = {
-    {"auto", OC_FORMAT_AUTO},
-    {"table", OC_FORMAT_TABLE},
-    {"csv", OC_FORMAT_CSV},
-    {"tsv", OC_FORMAT_TSV},
-    {"json", OC_FORMAT_JSON},
-    {"ndjson", OC_FORMAT_NDJSON},
-    {"jsonl", OC_FORMAT_NDJSON},
-    {"arrow", OC_FORMAT_ARROW},
-    {"arrows", OC_FORMAT_ARROWS},
-    {"null", OC_FORMAT_NULL},
-    {NULL, 0},
+    {"auto", OC_FORMAT_AUTO},       {"table", OC_FORMAT_TABLE}, {"csv", OC_FORMAT_CSV},
+    {"tsv", OC_FORMAT_TSV},         {"json", OC_FORMAT_JSON},   {"ndjson", OC_FORMAT_NDJSON},
+    {"jsonl", OC_FORMAT_NDJSON},    {"arrow", OC_FORMAT_ARROW}, {"arrows", OC_FORMAT_ARROWS},
+    {"parquet", OC_FORMAT_PARQUET}, {"null", OC_FORMAT_NULL},   {NULL, 0},
 };
 static const oci_cli_choice body_codecs[] = {
     {"none", OC_CODEC_NONE},
     {"lz4", OC_CODEC_LZ4},
     {"zstd", OC_CODEC_ZSTD},
+    {"snappy", OC_CODEC_SNAPPY},
+    {"gzip", OC_CODEC_GZIP},
+    {"brotli", OC_CODEC_BROTLI},
     {NULL, 0},
 };
 static const oci_cli_choice spill_encodings[] = {
@@ -314,12 +306,13 @@ const oci_cli_option oci_cli_option_table[] = {
              "default: -, standard output"},
     {.name = "format", .value = "FORMAT", .group = group_output, .commands = GIVES_ROWS,
      .take = take_choice, .offset = FIELD(format), .choices = output_formats,
-     .help = "auto, table, csv, tsv, json, ndjson, arrow, arrows, null; auto goes by the name of "
+     .help = "auto, table, csv, tsv, json, ndjson, arrow, arrows, parquet, null; auto goes by the name of "
              "FILE; a terminal gets a table, a pipe CSV"},
-    {.name = "compression", .value = "none|lz4|zstd", .group = group_output,
+    {.name = "compression", .value = "CODEC", .group = group_output,
      .commands = GIVES_ROWS,
      .take = take_choice, .offset = FIELD(compression), .choices = body_codecs,
-     .help = "of Arrow output; default: none"},
+     .help = "of Arrow output: none, lz4, zstd; default: none; of Parquet output also snappy, gzip, brotli; "
+             "default: zstd"},
     {.name = "output-delimiter", .value = "C", .group = group_output, .commands = GIVES_ROWS,
      .take = take_delimiter, .offset = FIELD(output_delimiter),
      .help = "as --delimiter, for the output alone"},

@@ -139,7 +139,6 @@ static void parse_refuses_wrong_usage(void **state)
         "sort --limit 9223372036854775808",
         "sort --quiet=1",
         "sort --format xls",
-        "sort --format parquet",
         "sort --delimiter ab",
         "sort --delimiter \"",
         "sort --spill-compression zstd:",

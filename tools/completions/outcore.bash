@@ -21,8 +21,8 @@ _outcore_options() { # COMMAND
 _outcore_values() { # OPTION
     case $1 in
         --input-format) echo 'auto csv tsv tbl arrow arrows' ;;
-        --format) echo 'auto table csv tsv json ndjson arrow arrows null' ;;
-        --compression) echo 'none lz4 zstd' ;;
+        --format) echo 'auto table csv tsv json ndjson arrow arrows parquet null' ;;
+        --compression) echo 'none lz4 zstd snappy gzip brotli' ;;
         --spill-compression) echo 'auto none lz4 zstd' ;;
         --spill-encoding) echo 'auto plain lengths' ;;
         --header) echo 'auto yes no' ;;

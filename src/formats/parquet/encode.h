@@ -40,7 +40,7 @@ OC_NODISCARD oc_status oci_parquet_encode_plain_bytes(const oci_parquet_strings 
 /* The hybrid of runs and packed numbers of `width` bits, 0 to 32, into which all have to fit. */
 OC_NODISCARD oc_status oci_parquet_encode_hybrid(const uint32_t *values, int64_t n, int width,
                                                  oci_parquet_buffer *out, oc_error *err);
-/* The same of levels. */
+/* The same of levels; width > 0. */
 OC_NODISCARD oc_status oci_parquet_encode_levels(const uint8_t *levels, int64_t n, int width,
                                                  oci_parquet_buffer *out, oc_error *err);
 /* Bits that numbers up to `max` need. */
