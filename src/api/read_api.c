@@ -13,6 +13,7 @@
 #include "api/context.h"
 #include "api/file_format.h"
 #include "api/files.h"
+#include "api/schema_merge.h"
 #include "api/spill_input.h"
 #include "formats/csv.h"
 #include "formats/parquet/parquet_reader.h"
@@ -30,6 +31,7 @@ typedef struct files_stream {
     char *null_text;
     oci_schema *declared; /* CSV: declared columns, or NULL */
     oci_read_hints hints;
+    oci_schema *merged; /* of several Parquet files, all columns; NULL else */
     oci_stream *current;
 } files_stream;
 
@@ -175,38 +177,68 @@ static oc_status open_arrow(files_stream *self, oci_file *file, oci_stream **out
     return status;
 }
 
+/* The columns to read of a Parquet file: those that are wanted, and of several files those of them that this one has. */
+static oc_status choose_parquet(files_stream *self, const oci_schema *schema, int32_t **indices,
+                                int32_t *n, oc_error *err)
+{
+    const oci_schema *whole = self->base.schema; /* NULL: this is the only file, or the first */
+    bool is_one_of_many = self->merged != NULL && whole != NULL;
+    *n = is_one_of_many ? whole->n_fields : (int32_t)self->options.n_select;
+    *indices = calloc((size_t)*n + 1, sizeof **indices);
+    if (*indices == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not open a file: out of memory");
+    }
+    if (!is_one_of_many) {
+        return find_columns(self, schema, *indices, err);
+    }
+    int32_t found = 0;
+    for (int32_t i = 0; i < whole->n_fields; i++) {
+        for (int32_t k = 0; k < schema->n_fields; k++) {
+            if (strcmp(schema->fields[k].name, whole->fields[i].name) == 0) {
+                (*indices)[found++] = k;
+                break;
+            }
+        }
+    }
+    *n = found;
+    return OC_OK;
+}
+
 /* Takes the file. */
 static oc_status open_parquet(files_stream *self, oci_file *file, oci_stream **out, oc_error *err)
 {
     oc_context *context = self->context;
-    oci_parquet_read_options options = {.predicate = self->hints.wanted,
-                                        .bytes_read = &context->progress.input_bytes};
+    oci_parquet_read_options options = {.bytes_read = &context->progress.input_bytes};
     oci_schema *schema = NULL;
     int32_t *indices = NULL;
     oc_status status = OC_OK;
+    bool is_one_of_many = self->merged != NULL && self->base.schema != NULL;
     if (!file->seekable) {
         status = OC_SET(err, OC_EUNSUPPORTED,
                         "could not read %s: Parquet is read by name and not from a pipe, since its "
                         "metadata lies at the end",
                         file->name);
-    } else if (self->select != NULL) {
-        indices = calloc(self->options.n_select + 1, sizeof *indices);
-        status = indices == NULL
-                     ? OC_SET(err, OC_ENOMEM, "could not open \"%s\": out of memory", file->name)
-                     : oci_parquet_read_schema(file, context->scan, &schema, err);
-        if (status == OC_OK) {
-            status = find_columns(self, schema, indices, err);
-        }
-        oci_schema_release(schema);
+    } else {
+        status = oci_parquet_read_schema(file, context->scan, &schema, err);
+    }
+    if (status == OC_OK && (is_one_of_many || self->select != NULL)) {
+        status = choose_parquet(self, schema, &indices, &options.n_columns, err);
         options.columns = indices;
-        options.n_columns = self->hints.counts_only ? 0 : (int32_t)self->options.n_select;
+        options.n_columns = self->hints.counts_only ? 0 : options.n_columns;
     }
     if (status == OC_OK) {
+        /* What is wanted counts columns as the table has them. */
+        bool is_same = self->merged == NULL || oci_schema_has_same_types(self->merged, schema);
+        options.predicate = is_same ? self->hints.wanted : NULL;
         status = oci_parquet_reader_open(&context->env, file, &options, context->scan, out, err);
     } else {
         oci_close(file, NULL);
     }
+    oci_schema_release(schema);
     free(indices);
+    if (status == OC_OK && is_one_of_many) {
+        status = oci_schema_adapt(context, *out, self->base.schema, out, err);
+    }
     return status;
 }
 
@@ -288,6 +320,62 @@ static oc_status check_same_columns(const files_stream *self, const oci_schema *
     return OC_OK;
 }
 
+/* Of several Parquet files the footers are read at once, since their columns may widen. */
+static oc_status merge_schemas(files_stream *self, oc_error *err)
+{
+    for (size_t i = 0; i < self->n_paths; i++) {
+        oci_file *file;
+        oci_schema *schema;
+        OC_TRY(open_path(self->context, self->paths[i], &file, err));
+        oc_status status = oci_parquet_read_schema(file, self->context->scan, &schema, err);
+        oci_close(file, NULL);
+        OC_TRY(status);
+        if (self->merged == NULL) {
+            self->merged = schema;
+            continue;
+        }
+        oci_schema *both = NULL;
+        status = oci_schema_merge(self->merged, self->paths[0], schema, self->paths[i], &both, err);
+        oci_schema_release(schema);
+        OC_TRY(status);
+        oci_schema_release(self->merged);
+        self->merged = both;
+    }
+    if (self->select == NULL) {
+        self->base.schema = oci_schema_retain(self->merged);
+        return OC_OK;
+    }
+    int32_t *indices = calloc(self->options.n_select + 1, sizeof *indices);
+    if (indices == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not open files: out of memory");
+    }
+    int32_t n = self->hints.counts_only ? 0 : (int32_t)self->options.n_select;
+    oc_status status = find_columns(self, self->merged, indices, err);
+    if (status == OC_OK) {
+        status = oci_schema_select(self->merged, indices, n, &self->base.schema, err);
+    }
+    free(indices);
+    return status;
+}
+
+static oc_status is_parquet(files_stream *self, const char *path, bool *out, oc_error *err)
+{
+    oc_format format = self->options.format;
+    oci_file *file;
+    if (format == OC_FORMAT_AUTO) {
+        format = oci_format_of_name(path);
+    }
+    if (format == OC_FORMAT_AUTO && strcmp(path, "-") != 0) {
+        OC_TRY(open_path(self->context, path, &file, err));
+        if (file->seekable) { /* a pipe is none, and must not be looked at */
+            OC_TRY(oci_format_of_content(&file, &format, err));
+        }
+        oci_close(file, NULL);
+    }
+    *out = format == OC_FORMAT_PARQUET;
+    return OC_OK;
+}
+
 static oc_status open_next(files_stream *self, oc_error *err)
 {
     const char *path = self->paths[self->next_path++];
@@ -325,6 +413,7 @@ static void files_close(oci_stream *stream)
     oci_stream_close(self->current);
     oci_schema_release(self->base.schema);
     oci_schema_release(self->declared);
+    oci_schema_release(self->merged);
     free_texts(self->paths, self->n_paths);
     free_texts(self->select, self->options.n_select);
     free(self->null_text);
@@ -369,6 +458,13 @@ static oc_status open_files(oc_context *context, const char *const *paths, size_
     }
     if (status == OC_OK) {
         status = copy_request(self, paths, n_paths, err);
+    }
+    bool is_many = n_paths > 1;
+    if (status == OC_OK && is_many) {
+        status = is_parquet(self, self->paths[0], &is_many, err);
+    }
+    if (status == OC_OK && is_many) {
+        status = merge_schemas(self, err);
     }
     if (status == OC_OK) {
         status = open_next(self, err);

@@ -160,10 +160,22 @@ def test_several_files_are_one_table(tmp_path):
     for i in range(3):
         pq.write_table(pa.table({"i": [i, i + 10]}), tmp_path / f"part{i}.parquet")
     assert query(f"SELECT sum(i), count(*) FROM '{tmp_path}/part*.parquet'") == "sum,count\n36,6\n"
-    pq.write_table(pa.table({"j": ["x"]}), tmp_path / "part3.parquet")
+    pq.write_table(pa.table({"i": ["x"]}), tmp_path / "part3.parquet")
     done = subprocess.run([BINARY, "-c", f"SELECT * FROM '{tmp_path}/part*.parquet'"], capture_output=True, text=True,
                           timeout=TIMEOUT, check=False)
     assert done.returncode == CODE_DATA and "part3.parquet" in done.stderr and "part0.parquet" in done.stderr
+
+
+def test_columns_of_several_files_widen(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([1, None], pa.int32()), "t": ["x", "y"]}), tmp_path / "w0.parquet")
+    pq.write_table(pa.table({"t": pa.array(["z"], pa.large_string()), "a": pa.array([1 << 40], pa.int64()),
+                             "more": [0.5]}), tmp_path / "w1.parquet")
+    pq.write_table(pa.table({"a": pa.array([None], pa.null())}), tmp_path / "w2.parquet")
+    where = f"FROM '{tmp_path}/w*.parquet'"
+    assert query(f"SELECT * {where}") == "a,t,more\n1,x,\n,y,\n1099511627776,z,0.5\n,,\n"
+    assert query(f"SELECT more, a {where} WHERE a > 1") == "more,a\n0.5,1099511627776\n"
+    assert query(f"SELECT count(*) {where}") == "count\n4\n"
+    assert query(f"SELECT count(t) {where}") == "count\n3\n"
 
 
 def test_a_large_row_group_is_read_in_little_memory(tmp_path):
