@@ -32,6 +32,20 @@ static inline __attribute__((always_inline)) void pick_width(const uint8_t *valu
     }
 }
 
+/* Widths without a loop of their own: as long as there is room, 16 bytes are copied whatever the width, and what is
+ * too much is overwritten by the next value. A dictionary has that many readable bytes behind it. */
+static void pick_any(const uint8_t *values, int64_t width, const uint32_t *indices, int64_t n,
+                     uint8_t *out)
+{
+    enum { BLIND = 16 };
+    int64_t n_blind = width > 0 && width <= BLIND ? n - BLIND / width : 0;
+    int64_t i = 0;
+    for (; i < n_blind; i++) {
+        memcpy(out + i * width, values + indices[i] * width, BLIND);
+    }
+    pick_width(values, width, indices + i, n - i, out + i * width);
+}
+
 static void pick(const oci_parquet_dictionary *dictionary, const uint32_t *indices, int64_t n,
                  uint8_t *out)
 {
@@ -41,7 +55,7 @@ static void pick(const oci_parquet_dictionary *dictionary, const uint32_t *indic
     case 8: pick_width(values, 8, indices, n, out); break;
     case 12: pick_width(values, 12, indices, n, out); break;
     case 16: pick_width(values, 16, indices, n, out); break;
-    default: pick_width(values, dictionary->width, indices, n, out); break;
+    default: pick_any(values, dictionary->width, indices, n, out); break;
     }
 }
 

@@ -316,13 +316,8 @@ static oc_status take_converted(oci_parquet_values *v, oci_parquet_leaf_reader *
                 "2262, which nanoseconds can count",
                 r->pages.file->name, r->leaf->path);
         }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            if (!oci_parquet_reverse(from + i * v->from_width, v->from_width, v->width,
-                                     to + i * v->width)) {
-                return not_in_width(r, err);
-            }
-        }
+    } else if (!oci_parquet_reverse_all(from, n, v->from_width, v->width, to)) {
+        return not_in_width(r, err);
     }
     return OC_OK;
 }

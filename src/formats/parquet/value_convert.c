@@ -53,6 +53,35 @@ bool oci_parquet_reverse(const uint8_t *from, int64_t length, int32_t width, uin
     return true;
 }
 
+/* Up to 16 bytes by words: the low one is the last 8 bytes, the high one what is in front of them. */
+static void reverse_words(const uint8_t *from, int64_t n, int32_t length, uint8_t *to)
+{
+    int low_shift = length < 8 ? 64 - 8 * length : 0;
+    int high_shift = length < 16 ? 64 - 8 * (length - 8) : 0;
+    for (int64_t i = 0; i < n; i++, from += length, to += 16) {
+        const uint8_t *low_from = length < 8 ? from : from + length - 8;
+        int64_t low = (int64_t)oci_load_be64(low_from) >> low_shift;
+        int64_t high = length > 8 ? (int64_t)oci_load_be64(from) >> high_shift : low >> 63;
+        oci_store_le64(to, (uint64_t)low);
+        oci_store_le64(to + 8, (uint64_t)high);
+    }
+}
+
+bool oci_parquet_reverse_all(const uint8_t *from, int64_t n, int32_t length, int32_t width,
+                             uint8_t *to)
+{
+    if (width == 16 && length > 0 && length <= 16) {
+        reverse_words(from, n, length, to);
+        return true;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!oci_parquet_reverse(from + i * length, length, width, to + i * width)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool oci_parquet_int96(const uint8_t *from, int64_t n, uint8_t *to)
 {
     bool fits = true;

@@ -12,6 +12,9 @@ void oci_parquet_widen(const uint8_t *from, int32_t from_width, int64_t n, int32
                        uint8_t *to);
 /* One big-endian number with sign of any length; false when it does not fit `width` bytes. */
 bool oci_parquet_reverse(const uint8_t *from, int64_t length, int32_t width, uint8_t *to);
+/* n of them, with 8 readable bytes behind the last. */
+bool oci_parquet_reverse_all(const uint8_t *from, int64_t n, int32_t length, int32_t width,
+                             uint8_t *to);
 /* INT96 (nanoseconds of the day, Julian day) -> nanoseconds since 1970; false when one is beyond int64. */
 bool oci_parquet_int96(const uint8_t *from, int64_t n, uint8_t *to);
 
