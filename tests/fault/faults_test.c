@@ -478,6 +478,22 @@ static const write_case writes[] = {
      .n_columns = 4,
      .read_as = OC_FORMAT_ARROWS,
      .replaces = true},
+    {.name = "a.parquet",
+     .options = {.row_group_rows = 200},
+     .columns = mixed,
+     .n_columns = 7,
+     .read_as = OC_FORMAT_PARQUET},
+    {.name = "a.parquet",
+     .options = {.codec = OC_CODEC_BROTLI},
+     .columns = nested,
+     .n_columns = 7,
+     .read_as = OC_FORMAT_PARQUET},
+    {.name = "a.parquet",
+     .options = {.codec = OC_CODEC_GZIP},
+     .columns = dictionaries,
+     .n_columns = 4,
+     .read_as = OC_FORMAT_PARQUET,
+     .replaces = true},
 };
 
 /* A sort between two files, as the program does it. */

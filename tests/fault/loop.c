@@ -218,7 +218,9 @@ uint64_t fault_digest_of_file(const char *path, oc_format format)
     options.format = format;
     struct ArrowArrayStream stream;
     fault_run run = {.digest = 1};
-    if (oc_context_create(NULL, &context, &error) != OC_OK ||
+    oc_options settings = OC_OPTIONS_INIT;
+    settings.threads = 1; /* this one, which is suspended */
+    if (oc_context_create(&settings, &context, &error) != OC_OK ||
         oc_read_files(context, &path, 1, &options, &stream, &error) != OC_OK ||
         fault_drain(&run, &stream) != OC_OK) {
         fail_msg("%s: %s%s", path, error.message, run.error.message);
