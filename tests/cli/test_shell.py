@@ -46,10 +46,12 @@ class Shell:
         ready, _, _ = select.select([self.ours], [], [], seconds)
         if ready:
             try:
-                self.raw += os.read(self.ours, 65536)
+                piece = os.read(self.ours, 65536)
             except OSError:
                 return False
-        return bool(ready)
+            self.raw += piece
+            return piece != b""
+        return False
 
     def expect(self, wanted, seconds=20):
         """Waits for text behind what was expected before. Returns what came up to its end."""
@@ -72,9 +74,10 @@ class Shell:
 
     def end(self):
         """Waits for the end; the exit code."""
-        while self.read(1) or self.process.poll() is None:
-            if self.process.poll() is not None and not self.read(0.1):
-                break
+        end = time.monotonic() + 20
+        while self.process.poll() is None or self.read(0.1):
+            assert time.monotonic() < end, f"the shell does not end after {self.text[self.seen:]!r}"
+            self.read(0.1)
         code = self.process.wait(timeout=20)
         os.close(self.ours)
         return code

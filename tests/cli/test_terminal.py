@@ -38,6 +38,8 @@ def read_terminal(ours, process, seconds=60):
                 piece = os.read(ours, 65536)
             except OSError:
                 break
+            if piece == b"":
+                break
             text += piece
         elif process.poll() is not None:
             break
