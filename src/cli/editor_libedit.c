@@ -265,6 +265,8 @@ oci_cli_typed oci_cli_read_line(oci_cli_editor *editor, const char *prompt, cons
     snprintf(editor->prompt, sizeof editor->prompt, "%s", prompt);
     editor->interrupted = false;
     el_resize(editor->edit);
+    /* Before the prompt is seen: a Ctrl-D that came between it and the terminal's change of mode would be lost. */
+    el_set(editor->edit, EL_PREP_TERM, 1);
     *line = el_gets(editor->edit, &n);
     if (*line != NULL && n > 0 && !editor->interrupted) {
         *size = (size_t)n;
