@@ -26,7 +26,9 @@
 
 enum {
     PAGE_ROWS_MAX = 32768, /* readers skip pages by their bounds, so they are not too long either */
-    ROWS_AT_ONCE = 1024,   /* between looks at how full a page is */
+    ROW_BYTES_FEW =
+        16, /* of a value with its index and levels: so many rows at once do not overfill a page */
+    ROWS_AT_ONCE = 1024,        /* between looks at how full a page is */
     ROWS_BETWEEN_GROUPS = 8192, /* between looks at how full a row group is */
     UNPACKED_SHARE = 2,         /* of its bytes is what a page that is not full yet counts as */
     PAGES_SHARE = 64,           /* of the limit: one page of every column */
@@ -202,7 +204,8 @@ static oc_status fill_column(oci_parquet_writer *writer, oci_parquet_column_writ
                              const oci_column *column, int64_t row, int64_t end, oc_error *err)
 {
     while (row < end) {
-        int64_t n = oci_min64(ROWS_AT_ONCE, end - row);
+        int64_t n =
+            oci_min64(oci_min64(ROWS_AT_ONCE, writer->page_bytes / ROW_BYTES_FEW), end - row);
         bool is_full = false;
         OC_TRY(oci_parquet_write_rows(c, column, row, n, err));
         row += n;
