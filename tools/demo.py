@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sorts TPC-H lineitem (scale factor 1, 6,001,215 rows, 1 GB in memory) in 64 MiB, once per codec.
 
-Makes the table once, converts it to an Arrow file with `outcore convert`, sorts it with each spill
+Makes the table once, converts it to a Parquet file with `outcore convert`, sorts it with each spill
 codec under /usr/bin/time, and checks every result with programs that share no code with Outcore
 (see check_sorted.py). Prints one line per codec and exits 1 when any check failed or a run needed
 more memory than its limit and 16 MiB.
@@ -116,8 +116,8 @@ def sort_once(outcore, source, target, memory, codec):
 
 
 def prepare(arguments, outcore, folder, checker):
-    """The table as text and as an Arrow file, each made only once; returns the Arrow file."""
-    table, source = folder / "lineitem.tbl", folder / "lineitem.arrow"
+    """The table as text and as a Parquet file, each made only once; returns the Parquet file."""
+    table, source = folder / "lineitem.tbl", folder / "lineitem.parquet"
     if not table.exists() or arguments.rows:
         began = time.monotonic()
         source.unlink(missing_ok=True)
