@@ -88,6 +88,37 @@ def serialize_parquet(table, number):
     return file if number % 3 else file[-8 - int.from_bytes(file[-8:-4], "little"):-8]
 
 
+def parquet_seeds():
+    """Small whole files of every encoding, codec and page version, nested and flat."""
+    numbers = pa.array([1, None, 3, -4, 5] * 8, pa.int64())
+    texts = pa.array(["a", None, "text", "text and more", ""] * 8)
+    plain = {
+        "number": (numbers, ["PLAIN", "DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"]),
+        "small": (numbers.cast(pa.int8()), ["PLAIN", "DELTA_BINARY_PACKED"]),
+        "text": (texts, ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"]),
+        "float": (numbers.cast(pa.float64()), ["PLAIN", "BYTE_STREAM_SPLIT"]),
+        "bool": (pa.array([True, None, False, True, True] * 8), ["PLAIN", "RLE"]),
+        "decimal": (numbers.cast(pa.decimal128(30, 2)), ["PLAIN", "DELTA_BYTE_ARRAY"]),
+        "list": (pa.array([[1, None], [], None, [2], [3, 4]] * 8, pa.list_(pa.int32())), ["PLAIN"]),
+        "deep": (pa.array([[{"x": [[1], []], "y": "a"}, None], None, []] * 8), ["PLAIN"]),
+        "map": (pa.array([[("k", 1)], [], None] * 8, pa.map_(pa.string(), pa.int32())), ["PLAIN"]),
+        "pair": (pa.array([[1, 2], None, [3, None]] * 8, pa.list_(pa.int16(), 2)), ["PLAIN"]),
+        "dictionary": (texts.dictionary_encode(), ["PLAIN"]),
+    }
+    codecs = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]
+    for name, (values, encodings) in plain.items():
+        for i, encoding in enumerate(["dictionary", *encodings]):
+            table = pa.table({name: values, "other": pa.array(range(len(values)), pa.int32())})
+            sink = pa.BufferOutputStream()
+            options = {"use_dictionary": True} if encoding == "dictionary" else {"use_dictionary": False}
+            if encoding not in ("dictionary", "PLAIN"):
+                options["column_encoding"] = {name: encoding}
+            pq.write_table(table, sink, compression=codecs[(i + len(name)) % len(codecs)], write_page_checksum=i == 0,
+                           data_page_version="2.0" if i % 2 else "1.0", data_page_size=64, row_group_size=25,
+                           store_schema=name in ("pair", "dictionary"), **options)
+            yield f"seed-{name}-{encoding.lower()}", bytes([2 * (i % 2)]) + sink.getvalue().to_pybytes()
+
+
 def put(target, name, data):
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
@@ -107,6 +138,8 @@ def main():
         if parquet := serialize_parquet(table, number):
             put("parquet_metadata_fuzz", f"seed-{number:02}-{name}", parquet)
     put("message_fuzz", "seed-25-checksums", serialize_with_checksums())
+    for name, data in parquet_seeds():
+        put("parquet_read_fuzz", name, data)
     (CORPUS / "run_fuzz").mkdir(parents=True, exist_ok=True)
     subprocess.run([ROOT / "build/dev/spill_seeds", CORPUS / "run_fuzz"], check=True)
     # These make their data from bytes that mean nothing by themselves.
