@@ -633,7 +633,7 @@ static void booleans_come_back_plain_and_as_runs(void **state)
 {
     (void)state;
     enum { N = 1000 };
-    uint8_t bits[N / 8];
+    uint8_t bits[N / 8] = {0};
     uint8_t levels[N];
     uint64_t random = 3;
     for (int i = 0; i < N; i++) {
