@@ -344,7 +344,13 @@ static const read_case reads[] = {
     {.name = "dictionaries.arrow", .through_pipe = true},
     {.name = "dictionaries.arrows", .through_pipe = true},
     {.name = "rows.spill"},
+    {.name = "mixed.parquet"},
+    {.name = "mixed.parquet", .options = {.select = two_columns, .n_select = 2}},
+    {.name = "mixed.parquet", .second = "mixed.parquet"},
+    {.name = "dictionaries.parquet"},
+    {.name = "nested.parquet"},
 };
+static const read_case read_parquet_by_threads = {.name = "nested.parquet"};
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
@@ -547,6 +553,7 @@ static void make_input(const char *name, oc_codec codec, const char *const *colu
     struct ArrowArrayStream stream;
     oc_write_options options = OC_WRITE_OPTIONS_INIT;
     options.codec = codec;
+    options.row_group_rows = 150;
     arrow_make_stream(&maker, &stream);
     if (oc_context_create(NULL, &context, &error) != OC_OK ||
         oc_write_file(context, &stream, input_path(name), &options, NULL, &error) != OC_OK) {
@@ -586,6 +593,9 @@ static int set_up(void **state)
     make_input("nested.arrows", OC_CODEC_NONE, nested, 7, 60, 4);
     make_input("nested_zstd.arrow", OC_CODEC_ZSTD, nested, 7, 60, 4);
     make_input("big_nested.arrow", OC_CODEC_NONE, nested, 7, 2000, 1);
+    make_input("mixed.parquet", OC_CODEC_SNAPPY, mixed, 7, 100, 4);
+    make_input("dictionaries.parquet", OC_CODEC_NONE, dictionaries, 4, 100, 4);
+    make_input("nested.parquet", OC_CODEC_ZSTD, nested, 7, 60, 4);
     make_quoted();
     fault_make_spill_file(input_path("rows.spill"));
     return 0;
@@ -610,6 +620,7 @@ static const fault_body small_bodies[] = {
     {.name = "inspect a file", .run = inspect, .arg = "dictionaries.arrow"},
     {.name = "inspect text", .run = inspect, .arg = "quoted.csv"},
     {.name = "inspect a spill file", .run = inspect, .arg = "rows.spill"},
+    {.name = "inspect a Parquet file", .run = inspect, .arg = "nested.parquet"},
 };
 
 static const fault_body sort_bodies[] = {
@@ -704,6 +715,11 @@ static void reading_survives_every_failure(void **state)
                  reads[i].through_pipe ? " through a pipe" : "");
         fault_loop(&(fault_body){.name = name, .run = read_files, .arg = &reads[i]});
     }
+    fault_loop(&(fault_body){.name = "read columns of Parquet in threads",
+                             .run = read_files,
+                             .arg = &read_parquet_by_threads,
+                             .threads = 4,
+                             .own_threads = true});
     fault_check_none_wrong();
 }
 
