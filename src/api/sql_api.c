@@ -130,7 +130,9 @@ static oc_status open_query(oc_context *context, oci_plan *plan, int64_t now_us,
         .env = &context->env, .manager = context->spill, .now_us = now_us, .measure = measure};
     oc_status status = oci_mem_open(context->env.budget, "query", &self->execution.mem, err);
     if (status == OC_OK) {
-        status = oci_plan_open(&self->execution, plan, &self->rows, err);
+        oci_stream *rows; /* nothing to be closed after a failure */
+        status = oci_plan_open(&self->execution, plan, &rows, err);
+        self->rows = status == OC_OK ? rows : NULL;
     }
     if (status != OC_OK) {
         query_close(&self->base);
@@ -240,7 +242,7 @@ static oc_status done(running *r, const char *tag)
 {
     r->info->kind = OC_STATEMENT_COMMAND;
     snprintf(r->info->tag, sizeof r->info->tag, "%s", tag);
-    return no_rows(r->session, r->rows, r->err);
+    return OC_OK;
 }
 
 static oci_plan *take_plan(running *r)
@@ -461,6 +463,31 @@ static oc_status run_show(running *r)
     return give_table(r->session, &table, status, r->rows, r->err);
 }
 
+static oc_status run_effect(running *r)
+{
+    switch (r->statement->kind) {
+    case OCI_STATEMENT_COPY_TO: return run_copy(r);
+    case OCI_STATEMENT_CREATE_TABLE: return run_create_table(r);
+    case OCI_STATEMENT_CREATE_VIEW: return run_create_view(r);
+    case OCI_STATEMENT_DROP: return run_drop(r);
+    case OCI_STATEMENT_SET:
+    case OCI_STATEMENT_RESET: return run_set(r);
+    default: break;
+    }
+    OC_FAIL(r->err, OC_EINTERNAL, "a statement of an unknown kind");
+}
+
+/* The answer without rows is made first: nothing can fail once a command has had its effect. */
+static oc_status run_command(running *r)
+{
+    OC_TRY(no_rows(r->session, r->rows, r->err));
+    oc_status status = run_effect(r);
+    if (status != OC_OK) {
+        r->rows->release(r->rows);
+    }
+    return status;
+}
+
 static oc_status run(running *r)
 {
     switch (r->statement->kind) {
@@ -469,17 +496,11 @@ static oc_status run(running *r)
         return no_rows(r->session, r->rows, r->err);
     case OCI_STATEMENT_QUERY: return run_query(r);
     case OCI_STATEMENT_EXPLAIN: return run_explain(r);
-    case OCI_STATEMENT_COPY_TO: return run_copy(r);
-    case OCI_STATEMENT_CREATE_TABLE: return run_create_table(r);
-    case OCI_STATEMENT_CREATE_VIEW: return run_create_view(r);
-    case OCI_STATEMENT_DROP: return run_drop(r);
     case OCI_STATEMENT_DESCRIBE: return run_describe(r);
     case OCI_STATEMENT_SHOW_TABLES: return run_show_tables(r);
-    case OCI_STATEMENT_SET:
-    case OCI_STATEMENT_RESET: return run_set(r);
     case OCI_STATEMENT_SHOW: return run_show(r);
+    default: return run_command(r);
     }
-    OC_FAIL(r->err, OC_EINTERNAL, "a statement of an unknown kind");
 }
 
 static int64_t now_us(void)

@@ -267,7 +267,8 @@ static bool is_constant(const oci_expr *expr)
 }
 
 /* Replaces an expression of constants by its value. An error that only shows at run time (division by zero) stays
- * there, as the row may never be reached. */
+ * there, as the row may never be reached, and so does a text that is too long to be kept; else that there is no memory
+ * is told at once. */
 static oc_status fold(oci_expr **expr, oc_error *err)
 {
     for (int32_t i = 0; i < (*expr)->n_args; i++) {
@@ -286,8 +287,12 @@ static oc_status fold(oci_expr **expr, oc_error *err)
     if (status == OC_OK) {
         oci_eval_context context = {.mem = mem};
         oci_batch *value = NULL;
-        oc_error ignored;
-        if (oci_expr_value(&context, *expr, &value, &ignored) == OC_OK) {
+        oc_error failure = {0};
+        oc_status evaluated = oci_expr_value(&context, *expr, &value, &failure);
+        bool may_be_long = oci_field_layout(&(*expr)->type) == OCI_LAYOUT_OFFSETS32;
+        if (evaluated == OC_ENOMEM || (evaluated == OC_EBUDGET && !may_be_long)) {
+            status = OC_SET(err, evaluated, "%s", failure.message);
+        } else if (evaluated == OC_OK) {
             oci_expr *constant = NULL;
             status = oci_expr_constant(value, &(*expr)->type, (*expr)->position, &constant, err);
             oci_batch_release(value);
@@ -491,16 +496,18 @@ static oc_status resolve(const char *name, oci_expr *const *args, int32_t n_args
                          bool *flags, const oci_column **values, resolution *out, oc_error *err)
 {
     bool failed = false;
+    oc_error failure = {0};
     for (const oci_function *const *table = oci_function_tables; *table != NULL; table++) {
         for (const oci_function *f = *table; f->name != NULL; f++) {
             if (strcmp(f->name, name) != 0) {
                 continue;
             }
-            if (takes(f, args, n_args, types, flags, values, flags + n_args, out, &failed, err)) {
+            if (takes(f, args, n_args, types, flags, values, flags + n_args, out, &failed,
+                      &failure)) {
                 return OC_OK;
             }
             if (failed) {
-                return OC_EINVAL;
+                OC_FAIL(err, failure.status, "%s", failure.message);
             }
         }
     }

@@ -75,6 +75,9 @@ oc_status oci_regex_compile(const uint8_t *pattern, int64_t length, int flags, o
         PCRE2_UCHAR reason[160];
         (void)pcre2_get_error_message(code, reason, sizeof reason);
         oci_regex_free(regex);
+        if (code == PCRE2_ERROR_HEAP_FAILED) {
+            OC_FAIL(err, OC_ENOMEM, "could not compile a regular expression: out of memory");
+        }
         OC_FAIL(err, OC_EINVAL, "cannot read the regular expression \"%.*s\": %s, at byte %zu",
                 (int)oci_min64(length, 80), (const char *)pattern, (const char *)reason, at);
     }

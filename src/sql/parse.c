@@ -186,22 +186,28 @@ int64_t oci_parsed_place(const oci_parsed *parsed, int64_t position)
     return position < 0 ? position : position - before;
 }
 
-/* FROM 'file' becomes FROM "file". */
-static bool name_text(draft *text, oci_parsed *out, const PgQueryError *error)
+/* FROM 'file' becomes FROM "file"; *named: it did. */
+static oc_status name_text(draft *text, oci_parsed *out, const PgQueryError *error, bool *named,
+                           oc_error *err)
 {
     oci_token token;
     int64_t at = place_of(text->sql, text->size, error);
+    *named = false;
     if (out->n_texts == TEXTS_MAX || !find_table_text(text->sql, text->size, at, &token)) {
-        return false;
+        return OC_OK;
     }
     char *name = oci_token_text(text->sql, token, false);
-    if (name == NULL || !make_name(text->sql, token)) {
+    if (name == NULL) {
+        OC_FAIL(err, OC_ENOMEM, "could not parse a statement: out of memory");
+    }
+    if (!make_name(text->sql, token)) {
         free(name);
-        return false;
+        return OC_OK;
     }
     out->text_names[out->n_texts] = name;
     out->texts[out->n_texts++] = at;
-    return true;
+    *named = true;
+    return OC_OK;
 }
 
 /* No place for a text in SQL, but one for a file: there were too many. */
@@ -223,9 +229,11 @@ static oc_status parse_once(draft *text, oci_parsed *out, bool *again, int64_t *
     if (parsed.error != NULL) {
         int64_t place = place_of(text->sql, text->size, parsed.error);
         text->parsed_bytes += place < 0 ? text->size : place;
-        *again = text->parsed_bytes <= PARSED_BYTES_MAX &&
-                 (name_text(text, out, parsed.error) || add_alias(text, out, parsed.error));
-        if (!*again) {
+        if (text->parsed_bytes <= PARSED_BYTES_MAX) {
+            status = name_text(text, out, parsed.error, again, err);
+            *again = *again || (status == OC_OK && add_alias(text, out, parsed.error));
+        }
+        if (!*again && status == OC_OK) {
             status = parse_error(text, parsed.error, position, err);
             if (is_one_file_too_many(text, out, parsed.error)) {
                 status = OC_SET(err, OC_EUNSUPPORTED,

@@ -65,13 +65,21 @@ void oci_plan_destroy(oci_plan *plan)
     free(plan);
 }
 
-/* A node over one input (taken, also on failure). */
+/* Callers often pass the variable that held the input: after a failure it must not be freed again. */
+static oc_status drop(oci_plan **plan, oc_status status)
+{
+    oci_plan_destroy(*plan);
+    *plan = NULL;
+    return status;
+}
+
+/* A node over one input (taken, also on failure; *out is NULL then). */
 static oc_status over(oci_plan_kind kind, oci_plan *input, oci_plan **out, oc_error *err)
 {
     oc_status status = oci_plan_create(kind, out, err);
     if (status != OC_OK) {
-        oci_plan_destroy(input);
-        return status;
+        *out = input;
+        return drop(out, status);
     }
     (*out)->inputs[0] = input;
     (*out)->n_inputs = 1;
@@ -124,8 +132,7 @@ oc_status oci_plan_filter(oci_plan *input, oci_expr *condition, oci_plan **out, 
     (*out)->exprs = calloc(1, sizeof(oci_expr *));
     if ((*out)->exprs == NULL) {
         oci_expr_release(condition);
-        oci_plan_destroy(*out);
-        return out_of_memory(err);
+        return drop(out, out_of_memory(err));
     }
     (*out)->exprs[0] = condition;
     (*out)->n_exprs = 1;
@@ -144,18 +151,14 @@ oc_status oci_plan_project(oci_plan *input, oci_expr **exprs, const char *const 
     plan->exprs = calloc((size_t)n + 1, sizeof(oci_expr *));
     if (plan->exprs == NULL) {
         release_exprs(exprs, n);
-        oci_plan_destroy(plan);
-        return out_of_memory(err);
+        return drop(out, out_of_memory(err));
     }
     if (n > 0) {
         memcpy(plan->exprs, exprs, (size_t)n * sizeof(oci_expr *));
     }
     plan->n_exprs = n;
     status = oci_plan_schema(exprs, names, n, &plan->schema, err);
-    if (status != OC_OK) {
-        oci_plan_destroy(plan);
-    }
-    return status;
+    return status == OC_OK ? status : drop(out, status);
 }
 
 oc_status oci_plan_distinct(oci_plan *input, oci_plan **out, oc_error *err)
@@ -175,10 +178,7 @@ oc_status oci_plan_distinct(oci_plan *input, oci_plan **out, oc_error *err)
         oci_group_plan shape = {.keys = plan->keys, .n_keys = n};
         status = oci_group_schema(input->schema, &shape, &plan->schema, err);
     }
-    if (status != OC_OK) {
-        oci_plan_destroy(plan);
-    }
-    return status;
+    return status == OC_OK ? status : drop(out, status);
 }
 
 oc_status oci_plan_limit(oci_plan *input, int64_t offset, int64_t limit, oci_plan **out,
@@ -195,14 +195,13 @@ oc_status oci_plan_sort(oci_plan *input, const oci_sort_key *keys, int32_t n, oc
 {
     oc_status status = oci_row_key_check(input->schema, keys, n, err);
     if (status != OC_OK) {
-        oci_plan_destroy(input);
-        return status;
+        *out = input;
+        return drop(out, status);
     }
     OC_TRY(over_same_rows(OCI_PLAN_SORT, input, out, err));
     (*out)->sort_keys = calloc((size_t)n + 1, sizeof *keys);
     if ((*out)->sort_keys == NULL) {
-        oci_plan_destroy(*out);
-        return out_of_memory(err);
+        return drop(out, out_of_memory(err));
     }
     memcpy((*out)->sort_keys, keys, (size_t)n * sizeof *keys);
     (*out)->n_sort_keys = n;

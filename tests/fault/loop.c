@@ -304,6 +304,7 @@ static bool is_expected(const attempt *a, oc_status status)
     case FAULT_MEMORY:
     case FAULT_BUDGET: return status == OC_ENOMEM || status == OC_EBUDGET;
     case FAULT_WRITE: return status == OC_ENOSPC;
+    case FAULT_THREAD: return a->body->needs_thread && status == OC_ENOMEM;
     default: return !fault_is_harmless(a->plan->kind) && status == OC_EIO;
     }
 }

@@ -36,6 +36,7 @@ typedef struct fault_body {
     bool encrypt;         /* no loop where that is not built in */
     int32_t threads;      /* 0: 1 */
     bool no_tmpfile;      /* file systems without nameless files */
+    bool needs_thread;    /* without one it may say that memory is out */
     bool own_threads;     /* the body starts threads: which call is the nth differs */
     bool is_heavy;        /* takes long: only with OUTCORE_SLOW in builds with sanitizers */
     int32_t merge_passes; /* this many at least; 0: any number */

@@ -284,7 +284,11 @@ static oc_status pull(oci_group_hashed *self, oci_batch **out, oc_error *err)
     oc_status status = oci_stream_next(self->input, out, err);
     atomic_store(&self->puller, 0);
     OC_TRY(status);
-    return self->status; /* spilling may have failed meanwhile */
+    if (self->status != OC_OK) { /* spilling failed meanwhile */
+        oci_batch_release(*out);
+        *out = NULL;
+    }
+    return self->status;
 }
 
 static oc_status absorb_input(oci_group_hashed *self, oc_error *err)
