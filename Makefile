@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
 .PHONY: release dev clang deps venv demo test tsan-test tiny-test install-test lint format \
-        bench bench-spill bench-venv coverage fuzz install clean help
+        bench bench-parquet bench-spill bench-venv coverage fuzz install clean help
 
 # Compile jobs. Two by default: some files take a GiB each under sanitizers.
 JOBS ?= 2
@@ -68,6 +68,9 @@ bench-venv: ## build/venv-bench with the peers of the benchmarks; goes on withou
 
 bench-spill: release bench-venv ## spill files: sizes, speed, peers, figures; writes bench/results/*.csv
 	@tools/bench_spill.sh build/release $(BENCH_VENV)
+
+bench-parquet: release venv ## reading and writing Parquet beside pyarrow and DuckDB, one thread each
+	@build/venv/bin/python bench/parquet_peers.py
 
 coverage: ## line coverage of the unit tests in build/coverage/report.txt
 	@tools/install_deps.sh gcovr
