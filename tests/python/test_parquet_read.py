@@ -252,3 +252,19 @@ def test_the_limit_that_is_named_for_pages_is_enough(tmp_path):
     number = float(re.search(r"a limit of ([\d.]+) MiB is enough", done.stderr).group(1))
     done = run(int(number * (1 << 20)))
     assert done.returncode == 0, done.stderr
+
+
+def test_a_page_with_another_checksum_is_refused_by_name(tmp_path):
+    path = tmp_path / "crc.parquet"
+    numbers = [k * 7919 for k in range(1000)]
+    pq.write_table(pa.table({"good": numbers, "bad": numbers}), path, use_dictionary=False, compression="none",
+                   write_page_checksum=True, write_statistics=False)
+    column = pq.ParquetFile(path).metadata.row_group(0).column(1)
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 3] ^= 1  # in a value: only the checksum can tell
+    path.write_bytes(content)
+    done, _ = read(path)
+    assert done.returncode == CODE_DATA
+    message = done.stderr.decode()
+    assert str(path) in message and 'column "bad"' in message and "page at byte" in message, message
+    assert query(f"SELECT max(good) FROM '{path}'") == f"max\n{numbers[-1]}\n"
