@@ -134,8 +134,7 @@ static const script files = {
     .statements = {
         "SELECT * FROM '#/a.csv' WHERE v > 290",
         "SELECT v, t FROM '#/a.parquet' WHERE v < 20 UNION ALL SELECT * FROM '#/a.arrow'",
-        "CREATE EXTERNAL TABLE e (v bigint, t text) STORED AS CSV LOCATION '#/a.csv' "
-        "OPTIONS (format.has_header true)",
+        "CREATE EXTERNAL TABLE e STORED AS CSV WITH HEADER ROW LOCATION '#/a.csv'",
         "DESCRIBE e",
         "SELECT sum(v), max(t) FROM e",
         "DROP TABLE e",
@@ -158,7 +157,7 @@ static const script inputs = {
     }};
 static const script views = {
     .statements = {
-        "CREATE VIEW a AS SELECT v, v % 4 AS g FROM " ROWS,
+        "CREATE VIEW a AS SELECT v, v % 4 AS g FROM '#/rows.arrow'",
         "CREATE OR REPLACE VIEW b AS SELECT g, count(*) AS n FROM a GROUP BY g",
         "SELECT * FROM b ORDER BY g",
         "EXPLAIN SELECT * FROM b WHERE n > 1",
