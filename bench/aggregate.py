@@ -6,8 +6,8 @@
 
 Each job is a process of its own: `outcore -c SQL`, or Python with the peer; peak RSS is that of the process.
 The result is drained, not printed (all but q1 and q5 wrap nothing: every row is made). Outcore and the peers
-read the same Arrow file; DuckDB gets it through pyarrow's memory map, whose pages are not counted in its RSS
-column (`anonymous`). Jobs take turns; medians are shown with the fastest and the slowest. A peer that fails at a
+read the same Parquet file, each with its own reader; of an Arrow file (--input) the peers get pyarrow's memory map, whose
+pages are not counted in their RSS column (`anonymous`). Jobs take turns; medians are shown with the fastest and the slowest. A peer that fails at a
 limit is shown as failed. The table is the one of sort_tpch.py; which order its rows are in stands above.
 
 Figure to reach: q2 at 32m takes at most 3 times as long as without a limit.
@@ -44,19 +44,19 @@ peer, table, sql, limit, threads, folder = sys.argv[1:]
 def anonymous_peak():
     text = open("/proc/self/status").read()
     return int(text.split("RssAnon:")[1].split()[0]) * 1024
-import pyarrow as pa
-source = pa.memory_map(table)
-reader = pa.ipc.open_file(source)
+import pyarrow.dataset as ds
+is_parquet = table.endswith(".parquet")
 rows = 0
 if peer == "duckdb":
-    import duckdb, pyarrow.dataset as ds
+    import duckdb
     c = duckdb.connect()
     c.execute(f"SET threads={threads}; SET temp_directory='{folder}'; SET preserve_insertion_order=false")
     if limit != "none":
         c.execute(f"SET memory_limit='{int(limit)}B'")
-    lineitem = ds.dataset(table, format="ipc")
+    source = f"'{table}'" if is_parquet else "lineitem"
+    lineitem = None if is_parquet else ds.dataset(table, format="ipc")
     began = time.monotonic()
-    for batch in c.execute(sql.format(t="lineitem")).to_arrow_reader(8192):
+    for batch in c.execute(sql.format(t=source)).to_arrow_reader(8192):
         rows += batch.num_rows
 else:
     import datafusion as df
@@ -64,8 +64,10 @@ else:
     if limit != "none":
         runtime = runtime.with_greedy_memory_pool(int(limit))
     c = df.SessionContext(df.SessionConfig().with_target_partitions(int(threads)), runtime)
-    import pyarrow.dataset as ds
-    c.register_dataset("lineitem", ds.dataset(table, format="ipc"))
+    if is_parquet:
+        c.register_parquet("lineitem", table)
+    else:
+        c.register_dataset("lineitem", ds.dataset(table, format="ipc"))
     began = time.monotonic()
     for batch in c.sql(sql.format(t="lineitem")).execute_stream():
         rows += batch.to_pyarrow().num_rows

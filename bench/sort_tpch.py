@@ -6,8 +6,8 @@
 
 Each job is one `outcore sort --select ... --by ... --format null`: the result is drained, not written.
 Jobs take turns; medians are shown, with the fastest and the slowest turn. The table is the one of `make demo`
-(SF1 by tpchgen-cli, plain utf8 strings), made when it is not there, or given by --input; --shuffle sorts a copy of it whose rows are in
-the order of a hash of l_orderkey and l_linenumber, since the table as generated is in l_orderkey order,
+(SF1 by tpchgen-cli, plain utf8 strings, a Parquet file), made when it is not there, or given by --input (Parquet or
+Arrow); --shuffle sorts a copy of it whose rows are in the order of a hash of l_orderkey and l_linenumber, since the table as generated is in l_orderkey order,
 which helps whoever notices. Which one a figure is from stands above it.
 
 The figures of Q3, Q7 and Q10 at 200 MiB with one thread are compared with what is to be reached.
@@ -50,7 +50,7 @@ def make_table(arguments):
     if arguments.input:
         return arguments.input
     folder = ROOT / "build/demo"
-    target = folder / "lineitem.arrow"
+    target = folder / "lineitem.parquet"
     if not target.exists():
         sys.path.insert(0, str(ROOT / "tools"))
         import demo
@@ -64,22 +64,30 @@ def make_table(arguments):
 
 
 def shuffled_copy(table):
-    """The rows in the order of a hash of (l_orderkey, l_linenumber), as an Arrow file beside it."""
-    target = table.with_name(f"{table.stem}-shuffled.arrow")
+    """The rows in the order of a hash of (l_orderkey, l_linenumber), as a file of the same format beside it."""
+    target = table.with_name(f"{table.stem}-shuffled{table.suffix}")
     if target.exists():
         return target
     import numpy
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    with pa.memory_map(str(table)) as source:
-        rows = pa.ipc.open_file(source).read_all()
+    if table.suffix == ".parquet":
+        rows = pq.read_table(table)
+    else:
+        with pa.memory_map(str(table)) as source:
+            rows = pa.ipc.open_file(source).read_all()
     key = (rows["l_orderkey"].to_numpy().astype(numpy.uint64) * numpy.uint64(8)
            + rows["l_linenumber"].to_numpy().astype(numpy.uint64))
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):  # of splitmix64
         key = (key ^ (key >> numpy.uint64(shift))) * numpy.uint64(factor)
     partial = target.with_suffix(".partial")
-    with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
-        writer.write_table(rows.take(pa.array(numpy.argsort(key))), max_chunksize=8192)
+    rows = rows.take(pa.array(numpy.argsort(key)))
+    if table.suffix == ".parquet":
+        pq.write_table(rows, partial, compression="zstd")
+    else:
+        with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
+            writer.write_table(rows, max_chunksize=8192)
     partial.rename(target)
     return target
 
