@@ -3,7 +3,10 @@
  * Its contexts are made anew for every buffer: the library has no way to reset one. The decoder's window is as large
  * as the data says, up to 16 MiB, and the encoder's grows with its input up to 4 MiB; so both allocate through the
  * functions below, from the account of the codec when it has one. The codec itself, and these blocks when it has
- * none, come from malloc. Large windows, an extension of up to 1 GiB, are not taken. */
+ * none, come from malloc. Large windows, an extension of up to 1 GiB, are not taken.
+ *
+ * The encoder ends the whole process when it is refused memory. So what it may take is reserved before it is made, for
+ * a lower level or a smaller window when that is refused, and it is never refused afterwards. */
 #include "codec/codec_impl.h"
 
 #include <brotli/decode.h>
@@ -16,35 +19,59 @@
     5 /* the first that finds matches in a chain: gzip's density at twice its speed */
 #define WINDOW_LOG_MAX 22
 
+/* KiB that an encoder takes at most by quality and window (16, 18, 20, 22 bits), as measured, and a quarter. */
+static const int32_t encoder_kib[10][4] = {
+    {180, 180, 180, 180},        {740, 1460, 1460, 1460},     {880, 1880, 4360, 13080},
+    {930, 1890, 4250, 12450},    {2200, 3000, 11660, 27050},  {2200, 3680, 7410, 17020},
+    {2200, 4960, 9970, 19580},   {2200, 12680, 15250, 24860}, {2200, 22920, 25330, 35100},
+    {3160, 46850, 49410, 59020},
+};
+
 typedef struct brotli_codec {
     oci_codec base;
     int level;
-    oc_status refusal; /* of an allocation of the buffer at hand */
+    bool is_encoding;
+    oci_reservation reserved; /* for the encoder at hand */
+    oc_status refusal;        /* of an allocation of the buffer at hand */
     oc_error *err;
 } brotli_codec;
 
 /* In front of each block: 16 bytes, so that it stays aligned. */
 typedef union block_head {
-    int64_t size;
+    struct {
+        int64_t size;
+        bool is_charged;
+    } block;
     uint8_t room[16];
 } block_head;
+
+/* From the account, for the encoder from what was reserved. */
+static oc_status charge_block(brotli_codec *self, int64_t size, void **out)
+{
+    return self->is_encoding ? oci_mem_alloc_reserved(&self->reserved, size, out, NULL)
+                             : oci_mem_alloc(self->base.mem, size, out, self->err);
+}
 
 static void *allocate_block(void *opaque, size_t size)
 {
     brotli_codec *self = opaque;
     void *block = NULL;
     int64_t all = (int64_t)(size + sizeof(block_head));
-    if (self->base.mem == NULL) {
+    bool is_charged = self->base.mem != NULL;
+    if (is_charged) {
+        oc_status status = charge_block(self, all, &block);
+        is_charged = status == OC_OK;
+        self->refusal = is_charged || self->is_encoding ? self->refusal : status;
+    }
+    if (block == NULL && (self->base.mem == NULL || self->is_encoding)) {
         block = malloc((size_t)all);
         self->refusal = block == NULL ? OC_ENOMEM : self->refusal;
-    } else {
-        oc_status status = oci_mem_alloc(self->base.mem, all, &block, self->err);
-        self->refusal = status != OC_OK ? status : self->refusal;
     }
     if (block == NULL) {
         return NULL;
     }
-    ((block_head *)block)->size = all;
+    ((block_head *)block)->block.size = all;
+    ((block_head *)block)->block.is_charged = is_charged;
     return (uint8_t *)block + sizeof(block_head);
 }
 
@@ -55,10 +82,10 @@ static void free_block(void *opaque, void *address)
         return;
     }
     block_head *block = (void *)((uint8_t *)address - sizeof(block_head));
-    if (self->base.mem == NULL) {
-        free(block);
+    if (block->block.is_charged) {
+        oci_mem_free(self->base.mem, block, block->block.size);
     } else {
-        oci_mem_free(self->base.mem, block, block->size);
+        free(block);
     }
 }
 
@@ -115,18 +142,38 @@ static int window_log(int64_t size)
     return log;
 }
 
-static oc_status brotli_compress(oci_codec *codec, const void *src, int64_t size, void *dst,
-                                 int64_t capacity, int64_t *written, oc_error *err)
+/* Reserves what an encoder takes; lowers level and window until that is granted. */
+static oc_status reserve_encoder(brotli_codec *self, int *level, int *window, oc_error *err)
 {
-    brotli_codec *self = (brotli_codec *)codec;
-    self->refusal = OC_OK;
-    self->err = err;
+    static const int lower[][2] = {{5, 18}, {1, 16}, {0, 16}};
+    if (self->base.mem == NULL) {
+        return OC_OK;
+    }
+    for (size_t i = 0;; i++) {
+        int column = *window <= 16 ? 0 : (*window - 15) / 2;
+        int64_t bytes = (int64_t)encoder_kib[*level][column] << 10;
+        bool is_last = i == sizeof lower / sizeof *lower;
+        self->reserved.mem = self->base.mem;
+        oc_status status = is_last
+                               ? oci_mem_reserve(self->base.mem, &self->reserved, bytes, err)
+                               : oci_mem_try_reserve(self->base.mem, &self->reserved, bytes, NULL);
+        if (status == OC_OK || is_last) {
+            return status;
+        }
+        *level = *level < lower[i][0] ? *level : lower[i][0];
+        *window = *window < lower[i][1] ? *window : lower[i][1];
+    }
+}
+
+static oc_status encode(brotli_codec *self, int level, int window, const void *src, int64_t size,
+                        void *dst, int64_t capacity, int64_t *written, oc_error *err)
+{
     BrotliEncoderState *state = BrotliEncoderCreateInstance(allocate_block, free_block, self);
     if (state == NULL) {
         return fail_memory(self, err);
     }
-    BrotliEncoderSetParameter(state, BROTLI_PARAM_QUALITY, (uint32_t)self->level);
-    BrotliEncoderSetParameter(state, BROTLI_PARAM_LGWIN, (uint32_t)window_log(size));
+    BrotliEncoderSetParameter(state, BROTLI_PARAM_QUALITY, (uint32_t)level);
+    BrotliEncoderSetParameter(state, BROTLI_PARAM_LGWIN, (uint32_t)window);
     BrotliEncoderSetParameter(state, BROTLI_PARAM_SIZE_HINT, (uint32_t)oci_min64(size, UINT32_MAX));
     size_t in_left = (size_t)size;
     const uint8_t *in = src;
@@ -144,6 +191,22 @@ static oc_status brotli_compress(oci_codec *codec, const void *src, int64_t size
     }
     *written = capacity - (int64_t)out_left;
     return OC_OK;
+}
+
+static oc_status brotli_compress(oci_codec *codec, const void *src, int64_t size, void *dst,
+                                 int64_t capacity, int64_t *written, oc_error *err)
+{
+    brotli_codec *self = (brotli_codec *)codec;
+    int level = self->level;
+    int window = window_log(size);
+    OC_TRY(reserve_encoder(self, &level, &window, err));
+    self->refusal = OC_OK;
+    self->err = err;
+    self->is_encoding = true;
+    oc_status status = encode(self, level, window, src, size, dst, capacity, written, err);
+    self->is_encoding = false;
+    oci_reservation_release(&self->reserved);
+    return status;
 }
 
 static oc_status brotli_decompress(oci_codec *codec, const void *src, int64_t size, void *dst,

@@ -502,6 +502,46 @@ static void brotli_windows_are_charged_and_may_be_refused(void **state)
     free(data);
 }
 
+/* The library ends the process when an encoder of its own is refused memory. */
+static void brotli_packs_with_as_much_memory_as_there_is(void **state)
+{
+    (void)state;
+    enum { SIZE = 200 << 10 };
+    uint8_t *data = make_data(1, SIZE);
+    uint8_t *back = malloc(SIZE);
+    int64_t capacity = oci_codec_bound(OCI_CODEC_BROTLI, SIZE);
+    uint8_t *packed = malloc((size_t)capacity);
+    assert_non_null(back);
+    assert_non_null(packed);
+    int64_t refused = 0;
+    for (int64_t limit = 32 << 10; limit <= 64 << 20; limit += limit / 3) {
+        oci_budget *budget = NULL;
+        oci_mem *mem = NULL;
+        assert_int_equal(oci_budget_create(limit, NULL, &budget, NULL), OC_OK);
+        assert_int_equal(oci_mem_open(budget, "codec", &mem, NULL), OC_OK);
+        oci_codec *codec = make_codec(OCI_CODEC_BROTLI, 9);
+        oci_codec_charge(codec, mem);
+        int64_t size = 0;
+        oc_error err = {0};
+        oc_status status = oci_codec_compress(codec, data, SIZE, packed, capacity, &size, &err);
+        assert_int_equal(status, limit < 180 << 10 ? OC_EBUDGET : OC_OK);
+        refused += status != OC_OK;
+        assert_int_equal(oci_mem_held(mem), 0);
+        oci_codec_charge(codec, NULL);
+        if (status == OC_OK) {
+            assert_int_equal(oci_codec_decompress(codec, packed, size, back, SIZE, &err), OC_OK);
+            assert_memory_equal(back, data, SIZE);
+        }
+        oci_codec_destroy(codec);
+        oci_mem_close(mem);
+        oci_budget_destroy(budget);
+    }
+    assert_true(refused > 2);
+    free(packed);
+    free(back);
+    free(data);
+}
+
 static void codecs_of_whole_buffers_refuse_pieces(void **state)
 {
     (void)state;
@@ -555,6 +595,7 @@ int main(void)
         cmocka_unit_test(what_parquet_calls_lz4_is_told_by_its_bytes),
         cmocka_unit_test(gzip_of_several_members_and_zlib_are_read),
         cmocka_unit_test(brotli_windows_are_charged_and_may_be_refused),
+        cmocka_unit_test(brotli_packs_with_as_much_memory_as_there_is),
         cmocka_unit_test(codecs_of_whole_buffers_refuse_pieces),
         cmocka_unit_test(names_parse_and_levels_are_checked),
     };
