@@ -26,8 +26,9 @@
 #define PARSED_BYTES_MAX ((int64_t)32 << 20)
 /* Tokens of a chain of operators. Its tree is as deep as it is long; the binder refuses long before, but the parser
  * takes time by the square of the depth. */
-#define CHAIN_MAX 20000
-#define DEPTH_MAX 16384 /* of parentheses; the parser refuses at 10000 */
+#define CHAIN_MAX      20000
+#define NAME_BYTES_MAX 63
+#define DEPTH_MAX      16384 /* of parentheses; the parser refuses at 10000 */
 
 bool oci_with_deep_stack(void (*body)(void *arg), void *arg)
 {
@@ -80,6 +81,25 @@ static oc_status check_chains(const char *sql, int64_t size, int64_t *position, 
         *position = token.start;
         OC_FAIL(err, OC_EINVAL,
                 "an expression has too many operators in a row; nest parts of it in parentheses");
+    }
+    return OC_OK;
+}
+
+/* The parser would cut longer names, and what is left may be the name of something else. */
+static oc_status check_names(const char *sql, int64_t size, int64_t *position, oc_error *err)
+{
+    for (oci_token token = oci_token_at(sql, size, 0);
+         token.kind != OCI_TOKEN_END && token.kind != OCI_TOKEN_OPEN;
+         token = oci_token_at(sql, size, token.end)) {
+        int64_t quotes = token.kind == OCI_TOKEN_NAME ? 2 : 0;
+        bool is_name = token.kind == OCI_TOKEN_NAME || token.kind == OCI_TOKEN_WORD;
+        if (is_name && token.end - token.start - quotes > NAME_BYTES_MAX) {
+            *position = token.start;
+            OC_FAIL(err, OC_EUNSUPPORTED,
+                    "a name of more than %d bytes is not supported; files may have longer ones in "
+                    "'single quotes'",
+                    NAME_BYTES_MAX);
+        }
     }
     return OC_OK;
 }
@@ -288,6 +308,9 @@ oc_status oci_parse_query(const char *sql, int64_t size, oci_parsed *out, int64_
     text.sql[size] = '\0';
     bool again = true;
     oc_status status = check_chains(text.sql, size, position, err);
+    if (status == OC_OK) {
+        status = check_names(text.sql, size, position, err);
+    }
     while (again && status == OC_OK) {
         status = parse_once(&text, out, &again, position, err);
     }
