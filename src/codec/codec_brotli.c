@@ -91,7 +91,7 @@ static void free_block(void *opaque, void *address)
 
 static oc_status fail_memory(const brotli_codec *self, oc_error *err)
 {
-    if (self->base.mem != NULL && self->refusal != OC_OK) {
+    if (self->base.mem != NULL && self->refusal != OC_OK && !self->is_encoding) {
         return self->refusal; /* and what the account said of it */
     }
     OC_FAIL(err, OC_ENOMEM, "out of memory while making a brotli context");
