@@ -5,8 +5,8 @@
  * functions below, from the account of the codec when it has one. The codec itself, and these blocks when it has
  * none, come from malloc. Large windows, an extension of up to 1 GiB, are not taken.
  *
- * The encoder ends the whole process when it is refused memory. So what it may take is reserved before it is made, for
- * a lower level or a smaller window when that is refused, and it is never refused afterwards. */
+ * The encoder ends the whole process when it is refused memory. So it gets one block before it is made, for a lower
+ * level or a smaller window when that is refused, from which it is served; nothing of it is given back before the end. */
 #include "codec/codec_impl.h"
 
 #include <brotli/decode.h>
@@ -19,7 +19,7 @@
     5 /* the first that finds matches in a chain: gzip's density at twice its speed */
 #define WINDOW_LOG_MAX 22
 
-/* KiB that an encoder takes at most by quality and window (16, 18, 20, 22 bits), as measured, and a quarter. */
+/* KiB that an encoder asks for in all by quality and window (16, 18, 20, 22 bits), as measured, and a little more. */
 static const int32_t encoder_kib[10][4] = {
     {180, 180, 180, 180},        {740, 1460, 1460, 1460},     {880, 1880, 4360, 13080},
     {930, 1890, 4250, 12450},    {2200, 3000, 11660, 27050},  {2200, 3680, 7410, 17020},
@@ -30,26 +30,28 @@ static const int32_t encoder_kib[10][4] = {
 typedef struct brotli_codec {
     oci_codec base;
     int level;
-    bool is_encoding;
-    oci_reservation reserved; /* for the encoder at hand */
-    oc_status refusal;        /* of an allocation of the buffer at hand */
+    uint8_t *arena; /* of the encoder at hand; NULL: none is */
+    int64_t arena_bytes;
+    int64_t arena_used;
+    oc_status refusal; /* of an allocation of the buffer at hand */
     oc_error *err;
 } brotli_codec;
 
 /* In front of each block: 16 bytes, so that it stays aligned. */
 typedef union block_head {
-    struct {
-        int64_t size;
-        bool is_charged;
-    } block;
+    int64_t size;
     uint8_t room[16];
 } block_head;
 
-/* From the account, for the encoder from what was reserved. */
-static oc_status charge_block(brotli_codec *self, int64_t size, void **out)
+/* From the encoder's block; more than was measured comes from malloc. */
+static void *serve_encoder(brotli_codec *self, int64_t size)
 {
-    return self->is_encoding ? oci_mem_alloc_reserved(&self->reserved, size, out, NULL)
-                             : oci_mem_alloc(self->base.mem, size, out, self->err);
+    size = oci_round_up(size, (int64_t)sizeof(block_head));
+    if (size > self->arena_bytes - self->arena_used) {
+        return malloc((size_t)size);
+    }
+    self->arena_used += size;
+    return self->arena + self->arena_used - size;
 }
 
 static void *allocate_block(void *opaque, size_t size)
@@ -57,21 +59,20 @@ static void *allocate_block(void *opaque, size_t size)
     brotli_codec *self = opaque;
     void *block = NULL;
     int64_t all = (int64_t)(size + sizeof(block_head));
-    bool is_charged = self->base.mem != NULL;
-    if (is_charged) {
-        oc_status status = charge_block(self, all, &block);
-        is_charged = status == OC_OK;
-        self->refusal = is_charged || self->is_encoding ? self->refusal : status;
+    if (self->arena != NULL) {
+        return serve_encoder(self, (int64_t)size);
     }
-    if (block == NULL && (self->base.mem == NULL || self->is_encoding)) {
+    if (self->base.mem == NULL) {
         block = malloc((size_t)all);
         self->refusal = block == NULL ? OC_ENOMEM : self->refusal;
+    } else {
+        oc_status status = oci_mem_alloc(self->base.mem, all, &block, self->err);
+        self->refusal = status != OC_OK ? status : self->refusal;
     }
     if (block == NULL) {
         return NULL;
     }
-    ((block_head *)block)->block.size = all;
-    ((block_head *)block)->block.is_charged = is_charged;
+    ((block_head *)block)->size = all;
     return (uint8_t *)block + sizeof(block_head);
 }
 
@@ -81,17 +82,24 @@ static void free_block(void *opaque, void *address)
     if (address == NULL) {
         return;
     }
+    if (self->arena != NULL) {
+        const uint8_t *at = address;
+        if (at < self->arena || at >= self->arena + self->arena_bytes) {
+            free(address);
+        }
+        return;
+    }
     block_head *block = (void *)((uint8_t *)address - sizeof(block_head));
-    if (block->block.is_charged) {
-        oci_mem_free(self->base.mem, block, block->block.size);
-    } else {
+    if (self->base.mem == NULL) {
         free(block);
+    } else {
+        oci_mem_free(self->base.mem, block, block->size);
     }
 }
 
 static oc_status fail_memory(const brotli_codec *self, oc_error *err)
 {
-    if (self->base.mem != NULL && self->refusal != OC_OK && !self->is_encoding) {
+    if (self->base.mem != NULL && self->refusal != OC_OK) {
         return self->refusal; /* and what the account said of it */
     }
     OC_FAIL(err, OC_ENOMEM, "out of memory while making a brotli context");
@@ -142,21 +150,43 @@ static int window_log(int64_t size)
     return log;
 }
 
-/* Reserves what an encoder takes; lowers level and window until that is granted. */
-static oc_status reserve_encoder(brotli_codec *self, int *level, int *window, oc_error *err)
+static oc_status take_arena(brotli_codec *self, int64_t bytes, bool is_last, oc_error *err)
+{
+    void *block = NULL;
+    self->arena_bytes = bytes;
+    self->arena_used = 0;
+    if (self->base.mem == NULL) {
+        block = malloc((size_t)bytes);
+        if (block == NULL) {
+            OC_FAIL(err, OC_ENOMEM, "out of memory while making a brotli context");
+        }
+    } else {
+        OC_TRY(is_last ? oci_mem_alloc(self->base.mem, bytes, &block, err)
+                       : oci_mem_try_alloc(self->base.mem, bytes, &block, NULL));
+    }
+    self->arena = block;
+    return OC_OK;
+}
+
+static void free_arena(brotli_codec *self)
+{
+    if (self->base.mem == NULL) {
+        free(self->arena);
+    } else {
+        oci_mem_free(self->base.mem, self->arena, self->arena_bytes);
+    }
+    self->arena = NULL;
+}
+
+/* Takes the block of an encoder; lowers level and window until it is granted. */
+static oc_status prepare_encoder(brotli_codec *self, int *level, int *window, oc_error *err)
 {
     static const int lower[][2] = {{5, 18}, {1, 16}, {0, 16}};
-    if (self->base.mem == NULL) {
-        return OC_OK;
-    }
     for (size_t i = 0;; i++) {
         int column = *window <= 16 ? 0 : (*window - 15) / 2;
-        int64_t bytes = (int64_t)encoder_kib[*level][column] << 10;
         bool is_last = i == sizeof lower / sizeof *lower;
-        self->reserved.mem = self->base.mem;
-        oc_status status = is_last
-                               ? oci_mem_reserve(self->base.mem, &self->reserved, bytes, err)
-                               : oci_mem_try_reserve(self->base.mem, &self->reserved, bytes, NULL);
+        oc_status status =
+            take_arena(self, (int64_t)encoder_kib[*level][column] << 10, is_last, err);
         if (status == OC_OK || is_last) {
             return status;
         }
@@ -170,7 +200,7 @@ static oc_status encode(brotli_codec *self, int level, int window, const void *s
 {
     BrotliEncoderState *state = BrotliEncoderCreateInstance(allocate_block, free_block, self);
     if (state == NULL) {
-        return fail_memory(self, err);
+        OC_FAIL(err, OC_ENOMEM, "out of memory while making a brotli context");
     }
     BrotliEncoderSetParameter(state, BROTLI_PARAM_QUALITY, (uint32_t)level);
     BrotliEncoderSetParameter(state, BROTLI_PARAM_LGWIN, (uint32_t)window);
@@ -184,9 +214,6 @@ static oc_status encode(brotli_codec *self, int level, int window, const void *s
     bool finished = ok && BrotliEncoderIsFinished(state);
     BrotliEncoderDestroyInstance(state);
     if (!finished) {
-        if (self->refusal != OC_OK) {
-            return fail_memory(self, err);
-        }
         OC_FAIL(err, OC_EINTERNAL, "could not compress %" PRId64 " bytes with brotli", size);
     }
     *written = capacity - (int64_t)out_left;
@@ -199,13 +226,9 @@ static oc_status brotli_compress(oci_codec *codec, const void *src, int64_t size
     brotli_codec *self = (brotli_codec *)codec;
     int level = self->level;
     int window = window_log(size);
-    OC_TRY(reserve_encoder(self, &level, &window, err));
-    self->refusal = OC_OK;
-    self->err = err;
-    self->is_encoding = true;
+    OC_TRY(prepare_encoder(self, &level, &window, err));
     oc_status status = encode(self, level, window, src, size, dst, capacity, written, err);
-    self->is_encoding = false;
-    oci_reservation_release(&self->reserved);
+    free_arena(self);
     return status;
 }
 
